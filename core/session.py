@@ -27,7 +27,7 @@ from core.engine import checkpoint as checkpoint
 from core.errors import AtlasError, MeasuringOff, OutOfRange
 from core.settings import raised_with, settings
 from core.turns import turns
-from core.vectors import occurrences, plane
+from core.vectors import elmo, occurrences, plane
 from core.vectors.contextual import ContextualMeasures, measure
 from core.vectors.occurrences import WordVectors
 from core.vectors.plane import Plane
@@ -119,13 +119,15 @@ def rewritten_trace(
 @cached()
 def reading(slug: str, text: str) -> Reading:
     """Every token's vector after every layer of ``slug`` over ``text``: up to 0.5 MB for a short sentence."""
-    return engine.run(read, slug, text)
+    return elmo.read(text) if slug == elmo.SLUG else engine.run(read, slug, text)
 
 
 @cached()
 def word_vectors(slug: str, word: str, text: str) -> WordVectors:
     """The contextual vectors of ``word``, and of the other words, in the lines of ``text``."""
-    return occurrences.word_vectors(checkpoint(slug), word, text, lambda line: reading(slug, line))
+    return occurrences.word_vectors(
+        None if slug == elmo.SLUG else checkpoint(slug), word, text, lambda line: reading(slug, line)
+    )
 
 
 @cached()

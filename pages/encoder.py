@@ -6,11 +6,12 @@ from core.ui.demos.fill_mask import MASKS
 from core.ui.demos.images import IMAGES
 from core.ui.demos.pairs import PAIRS
 from core.ui.demos.replaced import REPLACED
-from core.ui.demos.structure import SPANS
+from core.ui.demos.structure import DIRECTIONS, SPANS
 from core.ui.demos.variants import BESIDE, PARTS, PASSES, TRANSLATION
+from core.vectors import elmo
 
 DEMOS = (TRANSLATION, MASKS, PASSES, PARTS, PAIRS, BESIDE, REPLACED, TASKS)
-OWN = {"clip": IMAGES, "spanbert": SPANS.section()}
+OWN = {"clip": IMAGES, "elmo": DIRECTIONS.section(elmo.spec), "spanbert": SPANS.section()}
 PAGE = branch_page("encoder", *DEMOS, own=OWN)
 
 if __name__ == "__main__":

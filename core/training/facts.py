@@ -105,7 +105,7 @@ class Words:
     """The tokens of facts and questions, and the books, in Atlas BERT's vocabulary."""
 
     def __init__(self, folder: Path, *, held_out: bool) -> None:
-        tokenizer: Any = checkpoints.load("atlas-bert").tokenizer
+        tokenizer: Any = checkpoints.load(checkpoints.first("facts")[0]).tokenizer
         self.size = len(tokenizer)
         self.names, self.places, (self.lives, self.home, self.stop) = (
             np.array(tokenizer.convert_tokens_to_ids(words)) for words in (NAMES, PLACES, ["lives", "in", "."])

@@ -62,6 +62,8 @@ def mix_layers(states: Floats, raw: Sequence[float], gamma: float = 1.0, *, norm
 
 TASKS = ("speech", "relation", "next", "position")
 """Probing tasks: a word's part of speech, its relation, the next word's part of speech, its position."""
+TOPIC = "topic"
+"""A further task, of ELMo: the topic of the sentence that a word is in."""
 SPLITS = 3
 _STEPS = 150
 _RATE = 0.02

@@ -205,14 +205,16 @@ class WordVectors:
         return tuple(known.get((occurrence.line.number, occurrence.start), -1) for occurrence in self.own.occurrences)
 
 
-def word_vectors(checkpoint: Checkpoint, word: str, text: str, read: Callable[[str], Reading]) -> WordVectors:
-    """The vectors of ``word`` in the lines of ``text``.
+def word_vectors(checkpoint: Checkpoint | None, word: str, text: str, read: Callable[[str], Reading]) -> WordVectors:
+    """The vectors of ``word`` in the lines of ``text``; without a checkpoint, the first layer is static.
 
     Raises:
         AtlasError: the word or the text is unusable, or the model cannot read it.
     """
     lines = parse(text)
     own, around = find_occurrences(clean_word(word), lines, read), words(lines, read)
+    if checkpoint is None:
+        return WordVectors(own, around, own.vectors[0], around.vectors[0])
     static = (
         static_vectors(checkpoint, [occurrence.ids for occurrence in own.occurrences]),
         static_vectors(checkpoint, around.ids),

@@ -15,9 +15,10 @@ cards and the treebank. Cloze sentences have their first answer in the gap. Dupl
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -25,13 +26,13 @@ import numpy as np
 
 from core import checkpoints
 from core.attention.roles import treebank
-from core.attention.roles.treebank import Sentence
 from core.attention.trace import Floats
-from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong
+from core.language.side_by_side import split
 from core.settings import ASSETS
+from core.vectors import elmo
 from core.vectors.contextual import ContextualMeasures, Layer, measure
-from core.vectors.mix import TASKS, LearnedMix, classes, learn_task
+from core.vectors.mix import TASKS, TOPIC, LearnedMix, classes, learn_task
 from core.vectors.occurrences import Line, tokens_within, words
 from core.vectors.reading import Reading, read, readable
 
@@ -122,50 +123,68 @@ def _four(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
 
 
-def contextual(checkpoint: Checkpoint, texts: Sequence[str]) -> ContextualMeasures:
+def contextual(read: Callable[[str], Reading], texts: Sequence[str]) -> ContextualMeasures:
     """Measure over ``texts``; those that are too long for the model are left out."""
     readings: dict[str, Reading] = {}
     for text in texts:
         try:
-            readings[text] = read(checkpoint, text)
+            readings[text] = read(text)
         except InputTooLong:
             continue
     lines = [Line(number, "", text) for number, text in enumerate(readings, 1)]
     return measure(words(lines, readings.__getitem__))
 
 
-def mixes(checkpoint: Checkpoint, annotated: Iterable[Sentence]) -> tuple[LearnedMix, ...]:
-    """Learn every task over annotated sentences; words without a token are left out."""
+Labeled = tuple[str, Sequence[tuple[int, int]], Mapping[str, Sequence[str]]]
+"""A text, the characters of its words, and the class of each word by task."""
+
+
+def annotated() -> Iterator[Labeled]:
+    """The treebank's sentences, with the classes of `TASKS`."""
+    for sentence in treebank.read(treebank.SHIPPED):
+        yield sentence.text, sentence.spans, {task: classes(sentence, task) for task in TASKS}
+
+
+def on_topics() -> Iterator[Labeled]:
+    """Sentences about a topic, the class of all of their words."""
+    for row in _rows(ASSETS / "finetuning.tsv", "\t"):
+        if row["task"] == TOPIC:
+            spans = [(word.start, word.end) for word in split(row["text"]) if word.is_word]
+            yield row["text"], spans, {TOPIC: [row["answer"]] * len(spans)}
+
+
+def mixes(read: Callable[[str], Reading], labeled: Iterable[Labeled]) -> tuple[LearnedMix, ...]:
+    """Learn every task over labeled words; words without a token are left out."""
     vectors: list[Floats] = []
     groups: list[int] = []
-    answers: dict[str, list[str]] = {task: [] for task in TASKS}
-    for number, sentence in enumerate(annotated):
+    answers: defaultdict[str, list[str]] = defaultdict(list)
+    for number, (text, spans, labels) in enumerate(labeled):
         try:
-            reading = read(checkpoint, sentence.text)
+            reading = read(text)
         except InputTooLong:
             continue
-        labels = {task: classes(sentence, task) for task in TASKS}
-        for word, (start, end) in enumerate(sentence.spans):
+        for word, (start, end) in enumerate(spans):
             if pieces := tokens_within(reading.tokens, start, end):
                 vectors.append(reading.states[:, list(pieces)].mean(axis=1))
                 groups.append(number)
-                for task in TASKS:
-                    answers[task].append(labels[task][word])
+                for task, own in labels.items():
+                    answers[task].append(own[word])
     states = np.stack(vectors, axis=1)
-    return tuple(learn_task(states, answers[task], groups, task) for task in TASKS)
+    return tuple(learn_task(states, own, groups, task) for task, own in answers.items())
 
 
 def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
-    """Measure these checkpoints; prints a line for each."""
+    """Measure these checkpoints; prints a line for each. ELMo has a task more, the topic."""
     for slug in slugs:
-        if not readable(checkpoints.get(slug)):
+        if slug != elmo.SLUG and not readable(checkpoints.get(slug)):
             raise AtlasError(
                 f"{slug} cannot be run here, or has no layers of its own, so it has no vectors to measure."
             )
     for slug in slugs:
-        checkpoint = checkpoints.load(slug)
-        measured = contextual(checkpoint, sentences())
-        tasks = mixes(checkpoint, treebank.read(treebank.SHIPPED))
+        own = slug == elmo.SLUG
+        reads = elmo.read if own else partial(read, checkpoints.load(slug))
+        measured = contextual(reads, sentences())
+        tasks = mixes(reads, annotated()) + (mixes(reads, on_topics()) if own else ())
         write(output or FOLDER, slug, measured, tasks)
         best = ", ".join(f"{accuracy.task} {100 * accuracy.accuracy:.0f}%" for accuracy in tasks)
         last = measured.layers[-1].corrected("self_similarity") or 0.0

@@ -52,6 +52,7 @@ def boxes(at: AppTest) -> list[Any]:
 BOXES = {
     "encoder?model=dir-tiny-bert": ("Sentence",),
     "encoder?model=atlas-electra": ("Sentence",),
+    "encoder?system=elmo": ("Sentence",),
     "encoder?system=spanbert": ("Sentence",),
     "encoder-decoder?system=unilm": ("First text", "Second text"),
     "encoder?model=atlas-xlm": ("French translation",),

@@ -12,8 +12,10 @@ import torch
 from core.checkpoints import loading
 from core.checkpoints.spec import CheckpointSpec
 from core.language.pairs import pair_scores
-from core.training.documents import Pairs
+from core.training import ngrams
+from core.training.documents import Documents, Pairs
 from core.training.evaluate_encoders import shared_words
+from core.training.tokens import Ragged
 from tests import tinyrecipes
 
 World = tuple[Path, Path]
@@ -99,3 +101,16 @@ def test_the_mask_of_a_row_is_that_of_its_example(tiny_world: World) -> None:
     assert allowed[:count, :count].tolist() == np.tri(count, dtype=bool).tolist()
     assert not allowed[:, count:].any()
     assert batch["ids"][0, count:].eq(objective.words.pad).all()
+
+
+def test_bigrams_by_hand() -> None:
+    """Two texts, 5 6 and 5 7, between 2 and 3."""
+    chunks = np.array([[0, 1, 1, 2, 0, 0], [1, 2, 2, 2, 0, 1]])
+    left, right = ngrams.of_chunks(Documents(Ragged.of([[5, 6], [5, 7]]), chunks), 2, 3, 8)
+    assert left.total.tolist() == [0, 0, 2, 0, 0, 2, 1, 1]
+    unigram = (1 + 1) / (6 + 8)  # of 6 pairs' second tokens one is a 6
+    assert np.exp(left.log(np.array([5]), np.array([6])))[0] == pytest.approx(0.25 / 2 + 0.75 * 2 / 2 * unigram)
+    assert np.exp(right.log(np.array([6]), np.array([5])))[0] == pytest.approx(0.25 + 0.75 * 3 / 14)
+    every = np.arange(8)
+    for model in (left, right):
+        assert np.exp(model.log(np.full(8, 5), every)).sum() == pytest.approx(1)

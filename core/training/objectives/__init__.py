@@ -31,6 +31,7 @@ OBJECTIVES = {
     "pairs": ("parts", "PairsObjective"),
     "bilingual": ("bilingual", "BilingualObjective"),
     "spans": ("structure", "SpansObjective"),
+    "recurrent": ("recurrent", "RecurrentObjective"),
     "unified": ("structure", "UnifiedObjective"),
 }
 """Module and class of each kind; imported lazily."""

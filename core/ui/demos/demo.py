@@ -268,11 +268,11 @@ class Demo:
         """Its content file."""
         return content("demos", self.slug)
 
-    def section(self) -> Section:
-        """The demo of one model, which no menu offers, and its card: the first in ``first.toml``."""
+    def section(self, model: Callable[[], CheckpointSpec] | None = None) -> Section:
+        """The demo of one model, which no menu offers, and its card: by default the first in ``first.toml``."""
 
         def drawn(view: View) -> None:
-            spec = checkpoints.get(*checkpoints.first(self.slug))
+            spec = model() if model else checkpoints.get(*checkpoints.first(self.slug))
             self.draw(DemoView(view.state, view.words, view.later, spec=spec))
             card_panel(spec, view.state)
 

@@ -1,4 +1,4 @@
-"""Systems whose model is a part of the BERT trained here: predictions beside those of that BERT without it."""
+"""Systems whose model is a part of the BERT trained here, or ELMo: predictions beside those of that BERT without it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from core.ui.demos.demo import Demo, DemoView, Prediction, word_judge
 from core.ui.demos.masking import FIRST as GUESS
 from core.ui.demos.masking import MASK, ONE, judge_of, mask_chips
 from core.ui.param import Text
+from core.vectors import elmo
 
 TEXT = Text(
     name="text",
@@ -56,7 +57,7 @@ def _one(view: DemoView, tokens: Sequence[Token], usual: int) -> int:
 def _last_word(tokens: Sequence[Token]) -> int:
     """The position of the last token with a letter or a digit, or of the first that may be chosen."""
     able = [i for i, token in enumerate(tokens) if not token.special]
-    return next((i for i in reversed(able) if tokens[i].text.isalnum()), able[0])
+    return next((i for i in reversed(able) if tokens[i].text.isalnum()), next(iter(able), 0))
 
 
 def _measured(view: DemoView) -> None:
@@ -127,5 +128,29 @@ def draw_unified(view: DemoView) -> None:
     view.how_it_works()
 
 
+@session.cached("predicting")
+def _sides(tokens: tuple[Token, ...], at: int) -> elmo.Sides:
+    return elmo.sides(tokens, at, TOP_K)
+
+
+def draw_directions(view: DemoView) -> None:
+    """ELMo: one token from the left, from the right, from both."""
+    state, base = view.state, elmo.tokenizing().spec.slug
+    text = TEXT.draw(state, tag="directions")
+    tokens = session.computed("", prepare, base, text).tokens
+    at = _one(view, tokens, _last_word(tokens))
+    found = _sides(tokens, at)
+    plain = session.computed("predicting", predict, base, session.computed("", prepare, base, text, (at,)), TOP_K)
+    if view.uncovered(ONE, word_judge(found.both, tokens[at].text), text, at):
+        tops = (found.left, found.right, found.both, *(top for top in plain if top.position == at))
+        names = [view.words.label(name) for name in ("left", "right", "both", "plain")]
+        shown = [Prediction(name, top, {"read": name}) for name, top in zip(names, tops, strict=True)]
+        view.predictions("directions", shown, 2)
+        view.try_and_notice()
+        _measured(view)
+    view.how_it_works()
+
+
 SPANS = Demo("boundaries", draw_spans, lambda spec: "spans" in spec.parts, (TEXT, MASK))
+DIRECTIONS = Demo("directions", draw_directions, lambda spec: spec.slug == elmo.SLUG, (TEXT, MASK))
 UNIFIED = Demo("three-masks", draw_unified, lambda spec: "unified" in spec.parts, (FIRST, SECOND, MASK))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import streamlit as st
 
@@ -17,17 +19,28 @@ from core.ui.glossary import terms
 from core.ui.links import PageState, instead
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Real, Toggle, differing, settings_popover
+from core.ui.param import Carried, Model, Real, Toggle, differing, settings_popover
 from core.ui.section import Section, View
 from core.ui.text_table import TextTable, text_table
-from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
+from core.ui.vectors.common import TEXT, WORD, model_of, text_for, word_box, word_vectors
 from core.ui.vectors.word import point_records, points_of
-from core.vectors import precomputed
+from core.vectors import elmo, precomputed
 from core.vectors.contextual import anisotropy_baseline, sense_separation
-from core.vectors.mix import SPLITS, LearnedMix, mix_layers, normed, weights
+from core.vectors.mix import SPLITS, TOPIC, LearnedMix, mix_layers, normed, weights
 from core.vectors.occurrences import WordVectors
 from core.vectors.plane import components
+from core.vectors.reading import readable
 
+
+@dataclass(frozen=True, kw_only=True)
+class _WithElmo(Model):
+    """The readable models, and ELMo, which is no checkpoint of the registry."""
+
+    def offered(self) -> dict[str, CheckpointSpec]:
+        return {elmo.SLUG: elmo.spec(), **super().offered()}
+
+
+MIXED = _WithElmo(name="model", first="vectors-mix", fits=readable, width=410)
 REACH = 4.0
 STEP = 0.1
 WEIGHTS = Carried(name="weights", label="Weights", as_=Integers(high=80, most=64))
@@ -40,7 +53,7 @@ def scalar_mix(view: View) -> None:
     """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        spec = model_of(state)
+        spec = model_of(state, MIXED)
         word = word_box(state)
         _presets(view, spec)
         box = text_for(state)
@@ -54,7 +67,12 @@ def scalar_mix(view: View) -> None:
         gamma, norm = GAMMA.draw(state), NORM.draw(state)
     _points(view, spec, vectors, raw, gamma, norm)
     view.try_and_notice()
-    st.info(terms(view.words.part("Not ELMo")), icon=":material/info:")
+    if spec.slug == elmo.SLUG:
+        learned = precomputed.learned_mixes(spec.slug)
+        most = {task: f"{max(learned[task].weights):.2f}" for task in ("speech", TOPIC)}
+        st.info(terms(view.words.part("Layers: ELMo", **most)), icon=":material/info:")
+    else:
+        st.info(terms(view.words.part("Layers: others")), icon=":material/info:")
     _learned(view, spec)
     view.how_it_works("Formula")
 
@@ -210,4 +228,4 @@ def _row(learned: LearnedMix, name: str, question: str) -> tuple[tuple[str, str]
     )
 
 
-MIX = Section("mix", scalar_mix, (MODEL, WORD, TEXT, WEIGHTS, GAMMA, NORM))
+MIX = Section("mix", scalar_mix, (MIXED, WORD, TEXT, WEIGHTS, GAMMA, NORM))
