@@ -65,7 +65,7 @@ def repeat(run: Run, tell: Progress) -> Run:
         while (used := trainer.used()) < 1:
             if trainer.progress.step % SHOWN == 0:
                 tell(used, f"{trainer.progress.tokens:,} tokens")
-            trainer.step()
+            trainer.update()  # no dropout, so nothing random
         return _measured(run, trainer.objective)
 
 
@@ -164,7 +164,9 @@ def _trainer(run: Run, corpus: Path | None) -> Iterator[Any]:
     )
     if corpus is None:
         with TemporaryDirectory() as own:
-            yield Trainer(recipe, _Stored(recipe, Path(), Path(own)), Path(own))
+            with torch.random.fork_rng(devices=[]):  # visitors share torch's generator
+                trainer = Trainer(recipe, _Stored(recipe, Path(), Path(own)), Path(own))
+            yield trainer
         return
     (folder := STATE / base.slug).mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder) as own:

@@ -100,6 +100,11 @@ class Trainer:
         return done / budget if budget else 1.0
 
     def step(self) -> float:
+        """Take an optimizer step with torch's generator seeded by its number; otherwise as :meth:`update`."""
+        torch.manual_seed(int(np.random.SeedSequence([self.recipe.seed, 4, self.progress.step]).generate_state(1)[0]))
+        return self.update()
+
+    def update(self) -> float:
         """Take an optimizer step; returns its loss in nats.
 
         Raises:
@@ -108,7 +113,6 @@ class Trainer:
         settings, done = self.recipe.optimizer, self.progress
         optimizers.set_rate(self.optimizers, self.used(), settings.get("warmup", 0.02))
         batch = {name: value.to(self.device) for name, value in self.objective.batch(done.step).items()}
-        torch.manual_seed(int(np.random.SeedSequence([self.recipe.seed, 4, done.step]).generate_state(1)[0]))
         with self._precision():
             loss = self.objective.loss(batch)
         loss.backward()  # type: ignore[no-untyped-call]

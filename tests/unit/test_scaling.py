@@ -71,3 +71,16 @@ def test_the_noise_scale_by_hand() -> None:
     low, high = both.interval or (0, 0)
     assert low < (both.scale or 0) < high
     assert Noise(10, (-1.0, 0.5), (2.0, 2.0)).scale is None, "no common direction"
+
+
+def test_a_repeated_run_is_the_stored_one_and_leaves_torchs_generator_alone() -> None:
+    stored = next(run for run in read(Run, "batches") if run.point == (2, 32, 100_000, 2048, 0.016, 0))
+    shares: list[float] = []
+    torch.manual_seed(5)
+    found = scaling.repeat(stored, lambda share, doing: shares.append(share))
+    after = torch.rand(1)
+    assert found.loss == pytest.approx(stored.loss, abs=2e-3)
+    assert found.parameters == stored.parameters
+    assert shares == sorted(shares)
+    torch.manual_seed(5)
+    assert torch.equal(after, torch.rand(1))
