@@ -271,7 +271,8 @@ def side_by_side(view: View) -> None:
             for param, usual in zip((LEFT, RIGHT), usual_pair(list(specs.values())), strict=True)
         )
         task = _task(pair, state)
-    text = TEXT.draw(state)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = TEXT.draw(state)
     words = split(clean(text, MAX_CHARS))
     masked = _masked(words, pair, state)
     answers = [_answer_or_reason(spec, text, masked, task) for spec in pair]
