@@ -20,7 +20,7 @@ _SCALE = TYPE / 13
 SCREEN = 520
 """Pixels of a screen of 1280 x 720 that title, line and controls leave to the picture."""
 WHOLE = 620
-"""The same for a picture that needs the height: one that keeps its proportions, or three and more below each other."""
+"""The same for a picture that needs it: one that keeps its proportions, of long notes, or of three below each other."""
 _ROW, _LETTER, _ACROSS = 34, 17, 1_000
 """Pixels that a line of type takes, a letter, and all names along the screen."""
 _NAMED = 40
@@ -53,8 +53,9 @@ def enlarged(figure: go.Figure) -> go.Figure:
     maps = any(trace["type"] == "heatmap" for trace in whole["data"])
     rows = len(_names(layout, whole["data"], "y"))
     down_axes = [axis for name, axis in layout.items() if name.startswith("yaxis")]
-    least = WHOLE if len(down_axes) > 2 or any(axis.get("scaleanchor") for axis in down_axes) else SCREEN
     above, down = _wrap_notes(layout)
+    tall = above or len(down_axes) > 2 or any(axis.get("scaleanchor") for axis in down_axes)
+    least = WHOLE if tall else SCREEN
     if "height" in layout:
         room = _ABOVE + _LINE * rows if maps else 120 + _ROW * rows
         layout["height"] = min(layout["height"] * _SCALE, max(least, room, down)) + above

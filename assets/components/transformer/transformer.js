@@ -32,7 +32,7 @@ function light(view) {
 
 // The pixels that the picture may be high: in a presentation what is left of the screen, with two lines of text.
 function roomFor(view) {
-  return view.least ? Math.max(280, innerHeight - view.stage.getBoundingClientRect().top - 3.4 * view.least) : Infinity;
+  return view.least ? Math.max(280, innerHeight - view.stage.getBoundingClientRect().top - 4.4 * view.least) : Infinity;
 }
 
 // The part of the picture in sight; a narrow screen follows the step.
