@@ -41,6 +41,12 @@ def test_a_link_in_a_frame_opens_in_a_tab_of_its_own() -> None:
     assert "(/compare?tab=trees" in " ".join(one.value for one in at.markdown)
 
 
+def test_a_presented_block_has_the_line_of_its_step() -> None:
+    at = opened("attention", tab="block", model="dir-tiny-bert", present="1")
+    assert not at.exception
+    assert "**Try**" not in shown(at)
+
+
 def test_a_presentation_lasts_until_it_is_ended() -> None:
     at = opened("tokenizers", tab="noise", present="1")
     for text in ("Anything else", "And again"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.figures.enlarge import SCREEN, TYPE, enlarged
+from core.figures.enlarge import SCREEN, TYPE, WHOLE, enlarged
 from core.figures.heatmap import heat_map
 from core.figures.heatmap import tokens as names_of
 from core.figures.plot import BELOW, figure, scatter
@@ -34,6 +34,8 @@ def test_a_picture_ends_with_the_screen_unless_its_rows_have_names() -> None:
     rows = [f"row {number}" for number in range(30)]
     bars = figure(LIGHT, [{"type": "bar", "orientation": "h", "x": list(range(30)), "y": rows}], height=900)
     assert enlarged(tall).layout.height == SCREEN
+    square = figure(LIGHT, [scatter([1], [2], "markers")], height=900, yaxis={"scaleanchor": "x"})
+    assert enlarged(square).layout.height == WHOLE
     assert enlarged(bars).layout.height >= 30 * TYPE
 
 
