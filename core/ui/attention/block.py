@@ -66,6 +66,8 @@ def inside(view: View) -> None:
             task = draw_task(spec, view.state)
             text, side, layer = _controls(spec, view.state)
         _block(view, spec, text, task, side, layer)
+    if presenting():  # the block is the main picture
+        return
     st.divider()
     with sentences():
         logit_lens(view.state, spec)
