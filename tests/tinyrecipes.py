@@ -26,6 +26,7 @@ SIZES: dict[str, Any] = {
     **dict.fromkeys(("encoder_ffn_dim", "decoder_ffn_dim"), 32),
     **{"d_kv": 8, "n_positions": 48, "mem_len": 24, "window_size": 4, "attention_types": [[["global", "local"], 1]]},
     **{"embedding_rank": 4, "embedding_rows": 30, "cut": 2, "size": 3, "window": 8, "block": 8},
+    **{"width": 8, "units": 16},
     "generator": {"hidden_size": 8, "num_attention_heads": 1, "intermediate_size": 16},
 }
 """Fields of ``[model]``, by the names that architectures give them."""

@@ -18,6 +18,7 @@ TOLERANCE = {
     "found": 3.0,
     "left": 1.0,
     "balanced": 2.0,
+    "area": 1.0,
     "top-1": 1.01,
     "top-5": 1.01,
     "repeats": 1.01,
