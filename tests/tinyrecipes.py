@@ -89,7 +89,7 @@ def world(root: Path) -> tuple[Path, Path]:
     """The corpus, and a folder of states that has what recipes start from."""
     folder, states = corpus(root / "corpus"), root / "states"
     tinyadapters.backbone(states / "package")
-    for name in ("atlas-bert", "atlas-roberta", "atlas-m2m-100-english"):
+    for name in ("atlas-bert", "atlas-albert", "atlas-roberta", "atlas-m2m-100-english"):
         objective(name, folder, states).export(states / name / "out")
     free = recipe("minilm-full")
     first = {name: value for name, value in free.model.items() if name != "start"}

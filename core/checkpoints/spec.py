@@ -93,9 +93,8 @@ class CheckpointSpec:
         return FAMILIES[self.kind]
 
     def offers(self, what: Ability | Trait | Part) -> bool:
-        """Whether its family, architecture or folder has this ability, and its card does not withhold it."""
-        has = {*self.family.offers, *traits_of(self.architecture), *self.parts}
-        return what in has and (self.card is None or what not in self.card.extra.get("withheld", ()))
+        """Whether its family, architecture or folder has this ability."""
+        return what in {*self.family.offers, *traits_of(self.architecture), *self.parts}
 
     @property
     def sparse(self) -> bool:

@@ -121,17 +121,16 @@ def held_out_side(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
 
 
 def pretrained(checkpoint: Checkpoint, held: Examples) -> Numbers:
-    """Accuracy on masked tokens and, where a head for pairs was trained beside them alone, on those."""
+    """Accuracy on masked tokens."""
     full = transformers.AutoModelForPreTraining.from_pretrained(
         checkpoint.spec.location, attn_implementation="eager", dtype=checkpoint.model.dtype, local_files_only=True
     )
     shares = masked_tokens(EncoderModel(full).eval(), held)
-    pairs = {"sentence order": shares["pairs"]} if held.pairs.question == "order" else {}
-    return {name: shares[name] for name in ("top-1", "top-5")} | pairs
+    return {name: shares[name] for name in ("top-1", "top-5")}
 
 
-SegmentPairs = tuple[Examples, dict[str, Ints]]
-"""The held-out side, and the chunks that make pairs, by the source's name."""
+SegmentPairs = tuple[Examples, dict[str, Ints], list[documents.Pair]]
+"""The held-out side, the chunks that make pairs, by the source's name, and training pairs where a baseline learns."""
 
 
 def segment_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, SegmentPairs]]:
@@ -140,18 +139,24 @@ def segment_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
     if corpus is not None and name in recipes.available():
         recipe, backend = recipes.load(name), checkpoint.tokenizer.backend_tokenizer  # type: ignore[attr-defined]
         every, width = int(recipe.data["hold_out_every"]), int(recipe.data["width"])
+        anywhere = bool(recipe.data.get("anywhere"))
         text = documents.tokenized(corpus, recipe.sources, backend, every=every, width=width, held_out=True)
-        side = Examples(text, backend, str(recipe.data["pairs"]), anywhere=bool(recipe.data["anywhere"]))
+        side = Examples(text, backend, str(recipe.data["pairs"]), anywhere=anywhere)
         chosen = {}
         for number, source in enumerate(recipe.sources):
             chunks = np.flatnonzero(usable(side, recipe) & (text.source == number))
             chosen[source.task] = chunks[np.linspace(0, len(chunks) - 1, min(JUDGED, len(chunks))).astype(np.int64)]
-        yield f"{sum(map(len, chosen.values())):,} pairs of segments held out from training", (side, chosen)
+        known: list[documents.Pair] = []
+        if side.pairs.question == "order":
+            text = documents.tokenized(corpus, recipe.sources, backend, every=every, width=width, held_out=False)
+            train, rng = Examples(text, backend, "order"), np.random.default_rng(0)
+            known = [train.pairs.draw(int(chunk), rng) for chunk in np.flatnonzero(usable(train, recipe))]
+        yield f"{sum(map(len, chosen.values())):,} pairs of segments held out from training", (side, chosen, known)
 
 
 def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
-    """Accuracy in percent of the head for pairs and of the topic baseline, in all and by source."""
-    side, chosen = held
+    """Accuracy in percent of the head for pairs and of the baseline for its question, in all and by source."""
+    side, chosen, known = held
     part: Any = checkpoints.load(checkpoint.spec.slug, "pairs")
     right: list[bool] = []
     rows: list[Row] = []
@@ -164,12 +169,39 @@ def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
             for ids, real, types, answer in zip(*(batch[n] for n in ("ids", "real", "types", "answers")), strict=True):
                 a, b = (ids[(types == segment) & (real == 1)][1 - segment : -1].tolist() for segment in (0, 1))
                 rows.append((a, b, int(answer)))
+        if known:
+            return {
+                "sentence order": 100 * float(np.mean(right)),
+                "sentence order, bag of words": words_before(known, rows),
+            }
         numbers |= _next_sentence(f"next sentence, {source}", right[start:], rows[start:])
     return _next_sentence("next sentence", right, rows) | numbers
 
 
 def _next_sentence(name: str, right: list[bool], rows: list[Row]) -> Numbers:
     return {name: 100 * float(np.mean(right)), f"{name}, shared words alone": shared_words(rows)}
+
+
+def words_before(known: Sequence[Any], rows: Sequence[Row]) -> float:
+    """Accuracy in percent of a logistic regression on which tokens are in each segment, and which one begins it."""
+    from scipy.sparse import csr_matrix
+    from sklearn.linear_model import LogisticRegression
+
+    size = 1 + max(max(*a, *b) for a, b, _ in (*known, *rows))
+
+    def features(pairs: Sequence[Any]) -> Any:
+        cells = [
+            (row, column, sign)
+            for row, pair in enumerate(pairs)
+            for text, sign in ((pair[0], 1.0), (pair[1], -1.0))
+            for column in (*set(map(int, text)), size + int(text[0]))
+        ]
+        at, columns, signs = zip(*cells, strict=True)
+        return csr_matrix((signs, (at, columns)), shape=(len(pairs), 2 * size))
+
+    labels = [[label for *_, label in pairs] for pairs in (known, rows)]
+    model = LogisticRegression(C=0.05, max_iter=300, fit_intercept=False).fit(features(known), labels[0])
+    return 100 * float(model.score(features(rows), labels[1]))
 
 
 Row = tuple[list[int], list[int], int]

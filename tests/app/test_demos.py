@@ -91,6 +91,19 @@ def test_bert_tells_a_sentence_that_fits_from_one_that_does_not() -> None:
     assert values[0] > 0.5 > values[3]
 
 
+def test_albert_tells_a_definition_from_what_follows_it() -> None:
+    page_of = page("atlas-albert", demo="pairs")
+    values = page_of.dataframe[0].value["probability"].tolist()
+    swapped = page(
+        "atlas-albert",
+        demo="pairs",
+        first="She won the prize twice.",
+        second="Anna Berg (born 1950) is a writer from Norway.",
+    )
+    assert values[0] > 0.5 > swapped.dataframe[0].value["probability"].iloc[0]
+    assert "On stories it is chance" in shown(page_of)
+
+
 @pytest.mark.parametrize("spec", REPLACED, ids=lambda spec: spec.slug)
 def test_replaced_tokens_are_shown(spec: Any) -> None:
     at = page(spec.slug)

@@ -215,11 +215,7 @@ def test_positions(config: dict[str, object], positions: int | None) -> None:
     assert architectures.positions_of(config) == positions
 
 
-def test_what_a_card_withholds_is_not_offered() -> None:
-    """ALBERT's head for the order of segments was trained and lies in its weights, but answers by chance."""
+def test_a_part_is_offered_where_a_folder_has_it() -> None:
     assert registry.get("atlas-bert").offers("pairs")
-    spec = registry.get("atlas-albert")
-    assert spec.parts == ("pairs",)
-    assert not spec.offers("pairs")
+    assert registry.get("atlas-albert").offers("pairs")
     assert not registry.get("minilm").offers("pairs")
-    assert spec.card.extra["withheld"] == ["pairs"]

@@ -14,7 +14,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.language.pairs import pair_scores
 from core.training import ngrams
 from core.training.documents import Documents, Pairs
-from core.training.evaluate_encoders import shared_words
+from core.training.evaluate_encoders import shared_words, words_before
 from core.training.tokens import Ragged
 from tests import tinyrecipes
 
@@ -46,6 +46,21 @@ def test_a_part_for_pairs_is_its_checkpoint_with_updates(
     found = pair_scores(part, batch["ids"], batch["types"], batch["real"])
     torch.testing.assert_close(found, expected, atol=0.01, rtol=0.01)
     assert not (batch["ids"] == objective.train.words.mask).any()  # pairs are read unmasked
+
+
+def test_segment_embeddings_may_be_trained_and_are_shipped(tiny_world: World) -> None:
+    model = tinyrecipes.objective("atlas-albert-pairs", *tiny_world).model
+    names = {*model.difference()}
+    assert "albert.embeddings.token_type_embeddings.weight" in names
+    assert not [name for name in names if "word_embeddings" in name or "predictions" in name]
+    bert = tinyrecipes.objective("atlas-bert-pairs", *tiny_world).model
+    assert not [name for name in bert.difference() if "embeddings" in name]
+
+
+def test_the_baseline_of_order_learns_which_words_come_first() -> None:
+    known = [([5, 6], [7, 8], 0), ([7, 8], [5, 6], 1)] * 20
+    assert words_before(known, [([5, 9], [7, 3], 0), ([7, 3], [5, 9], 1)]) == 100.0
+    assert words_before(known, [([7, 3], [5, 9], 0)]) == 0.0
 
 
 def test_the_other_text_may_be_of_another_source(tiny_world: World) -> None:

@@ -53,11 +53,12 @@ class PartModel(nn.Module):
 
 
 class PairModel(PartModel):
-    """With its pooler and its head for pairs."""
+    """With its pooler and its head for pairs, and, for ``segments``, its segment embeddings."""
 
-    def __init__(self, full: Any, rank: int) -> None:
+    def __init__(self, full: Any, rank: int, *, segments: bool = False) -> None:
         pair: Any = heads(full)[1]
-        super().__init__(full, rank, full.base_model.pooler, pair)
+        more = (full.base_model.embeddings.token_type_embeddings,) if segments else ()
+        super().__init__(full, rank, full.base_model.pooler, pair, *more)
         self._pair = pair
 
     def forward(self, ids: Tensor, types: Tensor, real: Tensor) -> Tensor:
@@ -104,7 +105,8 @@ class PairsObjective(PartObjective):
         return items[usable(self.train, self.recipe)[items]]
 
     def new_model(self) -> PairModel:
-        return PairModel(self.full(), int(self.recipe.model["rank"]))
+        settings = self.recipe.model
+        return PairModel(self.full(), int(settings["rank"]), segments=bool(settings.get("segments")))
 
     def batch(self, step: int) -> Batch:
         index = self.epochs[step]

@@ -30,8 +30,12 @@ def draw(view: DemoView) -> None:
     """Draw the demo."""
     left, right = st.columns(2, gap="large")
     with left:
-        first = FIRST.draw(view.state)
-        second = SECOND.draw(view.state)
+        order = view.spec.offers("sentence order")
+        samples = [view.words.label(name) for name in ("order-first", "order-second")] if order else [None, None]
+        first, second = (
+            (box if sample is None else box.with_(default=sample)).draw(view.state)
+            for box, sample in zip((FIRST, SECOND), samples, strict=True)
+        )
     objective, verdicts = _verdicts(view.spec.slug, first, second)
     lines = [verdict.b for verdict in verdicts]
     values = [verdict.probability for verdict in verdicts]
