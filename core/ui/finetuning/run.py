@@ -100,7 +100,9 @@ def train_runs(
     waits = all(before.values())
     if len(complete) == len(runs):
         return epochs, False
-    if not going(state, "train", tuple(keys.values()), button, "Train here" if waits else "Train", waits=waits):
+    row = button.container(horizontal=True, vertical_alignment="center")
+    stop, bar = row.empty(), row.empty()
+    if not going(state, "train", tuple(keys.values()), stop, "Train here" if waits else "Train", waits=waits):
         return {name: found or before[name] for name, found in epochs.items()}, not epochs["chosen"]
     from core.finetuning.train import fine_tune as train
 
@@ -119,6 +121,8 @@ def train_runs(
                 growing.append(epoch)
                 if time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
                     draw_accuracy(view, spec, floor, runs, epochs, picture, growing=True)
+                    done = sum(map(len, epochs.values())) / sum(other.epochs + 1 for other in runs.values())
+                    bar.progress(min(1.0, done), content("fine-tuning", "learn").front["runs"][name], width=240)
                     drawn = time.monotonic()
             return tuple(growing)
 
