@@ -24,11 +24,11 @@ EDGES = (32, 64, 128, 256, 512, 768, LENGTH)
 """Distances are measured in bins that end at these."""
 TRAINED = {
     "full": "Full attention",
-    "bigbird": "BigBird: window, global and random blocks",
-    "longformer": "Longformer: window, the questions global",
+    "bigbird": "BigBird",
+    "longformer": "Longformer",
     "window": "Window alone",
 }
-BASELINES = {"nearest": "The place nearest to the question", "frequent": "The most frequent place"}
+BASELINES = {"nearest": "Nearest place", "frequent": "Most frequent place"}
 
 
 @dataclass(frozen=True, slots=True)
