@@ -108,7 +108,12 @@ def train_runs(
 
     for key in own.keys() - set(keys.values()):
         del own[key]
-    drawn = 0.0
+    drawn, names = 0.0, content("fine-tuning", "learn").front["runs"]
+
+    def tell(name: str) -> None:
+        done = sum(map(len, epochs.values())) / sum(run.epochs + 1 for run in runs.values())
+        bar.progress(min(1.0, done), names[name], width=240)
+
     for name, run in runs.items():
         if name in complete:
             continue
@@ -117,12 +122,12 @@ def train_runs(
             nonlocal drawn
             growing: list[Any] = []
             own[keys[name]] = epochs[name] = growing
+            tell(name)
             for epoch in engine.stream(train, slug, data, run):
                 growing.append(epoch)
                 if time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
                     draw_accuracy(view, spec, floor, runs, epochs, picture, growing=True)
-                    done = sum(map(len, epochs.values())) / sum(other.epochs + 1 for other in runs.values())
-                    bar.progress(min(1.0, done), content("fine-tuning", "learn").front["runs"][name], width=240)
+                    tell(name)
                     drawn = time.monotonic()
             return tuple(growing)
 
