@@ -64,7 +64,7 @@ def _measured(view: DemoView) -> None:
     """Say what the card measured, by its names in lower-case letters and underscores."""
     if view.spec.card is not None:
         view.say(
-            "Measured", **{re.sub("[^a-z]+", "_", m.name.lower()): f"{m.value:.4g}" for m in view.spec.card.measures}
+            "Measured", **{re.sub("[^a-z]+", "_", m.name.lower()): f"{m.value:.3g}" for m in view.spec.card.measures}
         )
 
 
