@@ -306,7 +306,7 @@ def test_what_was_measured_is_kept_for_every_model(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
     assert len(layers) == len(read(checkpoint, "a").states)
     assert all(-1 <= value <= 1 for one in layers for value in (one.baseline or 0, one.self_similarity or 0))
-    assert known[0][:2] == ("the", 405)
+    assert known[0][:2] == ("the", 366)
     assert all(len(values) == len(layers) for _, _, values in known)
     learned = precomputed.learned_mixes(slug)
     assert list(learned) == ["speech", "relation", "next", "position"]
