@@ -1,4 +1,4 @@
-"""Rows and columns that a visitor downloads: the only writer of CSV and Markdown.
+"""Rows and columns that a visitor downloads: the only writer of CSV and Markdown; and measured rows, read.
 
 A spreadsheet evaluates a text that begins like a formula, and some cells are the visitor's own words. :meth:`Table.csv`
 therefore writes an apostrophe, a spreadsheet's mark of a text, before each such cell and column name.
@@ -14,12 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Cell = str | int | float | bool | None
+Row = TypeVar("Row")
 
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """A text that begins with one of them may be evaluated as a formula, also with the full-width forms."""
@@ -109,3 +111,13 @@ def _csv_column(cells: Sequence[Cell], safe: Callable[[str], str]) -> Sequence[C
     if set(map(type, cells)) == {int}:
         return cells
     return [safe(cell) if isinstance(cell, str) else cell_text(cell) for cell in cells]
+
+
+def measured(file: Path, kind: type[Row]) -> tuple[Row, ...]:
+    """The rows of a CSV file of ours, each a dataclass with its columns; none without a file."""
+    from pydantic import TypeAdapter
+
+    if not file.is_file():
+        return ()
+    with file.open(encoding="utf-8", newline="") as stream:
+        return TypeAdapter(tuple[kind, ...]).validate_python(list(csv.DictReader(stream)))  # type: ignore[valid-type]

@@ -10,16 +10,15 @@ drawn with replacement.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from core.costs.scaling import Law, sum_law
 from core.settings import ASSETS
+from core.table import measured
 
 FOLDER = ASSETS / "measured"
 SIZES = {(2, 16): 1.8e-2, (2, 32): 1e-2, (3, 48): 7e-3, (3, 80): 4.5e-3, (4, 128): 3e-3}
@@ -110,11 +109,7 @@ T = TypeVar("T", Run, Noisy, Pretrained, "Fitted")
 
 def read(kind: type[T], name: str) -> list[T]:
     """The rows of a file; none where it is missing."""
-    file = FOLDER / f"{name}.csv"
-    if not file.is_file():
-        return []
-    with file.open(encoding="utf-8", newline="") as stream:
-        return TypeAdapter(list[kind]).validate_python(list(csv.DictReader(stream)))  # type: ignore[valid-type]
+    return list(measured(FOLDER / f"{name}.csv", kind))
 
 
 def by_setting(runs: Sequence[Run]) -> dict[tuple[float, ...], list[Run]]:

@@ -6,15 +6,13 @@ duplication`` trains and measures (`core.training.duplication`). No torch here.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 
-from pydantic import TypeAdapter
-
 from core.settings import ASSETS
+from core.table import measured
 
 FILE = ASSETS / "measured" / "duplication.csv"
 TRAINED, EVALUATED = (0, 4, 2, 1), (0, 8, 4, 2, 1)
@@ -48,10 +46,7 @@ class Row:
 @lru_cache(maxsize=1)
 def stored(file: Path = FILE) -> tuple[Row, ...]:
     """The rows of the sweep that comes with the Atlas; none without a file."""
-    if not file.is_file():
-        return ()
-    with file.open(encoding="utf-8", newline="") as stream:
-        return TypeAdapter(tuple[Row, ...]).validate_python(list(csv.DictReader(stream)))
+    return measured(file, Row)
 
 
 def accuracy(trained: int, evaluated: int) -> float:

@@ -6,14 +6,12 @@ A text begins with questions, such as “tom lives in [MASK].”; the facts stan
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from core.settings import ASSETS
+from core.table import measured
 
 FILE = ASSETS / "measured" / "facts.csv"
 LENGTH, FACTS, PLACES = 1024, 4, 25
@@ -51,10 +49,7 @@ class Row:
 @lru_cache(maxsize=1)
 def stored(file: Path = FILE) -> tuple[Row, ...]:
     """The rows that come with the Atlas; none without a file."""
-    if not file.is_file():
-        return ()
-    with file.open(encoding="utf-8", newline="") as stream:
-        return TypeAdapter(tuple[Row, ...]).validate_python(list(csv.DictReader(stream)))
+    return measured(file, Row)
 
 
 def accuracy(pattern: str, distance: int) -> float:

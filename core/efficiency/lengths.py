@@ -23,10 +23,10 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from math import exp, log
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import TypeAdapter
+from pydantic import BeforeValidator
 
 from core.efficiency.timing import alternated
 from core.lazy import torch
@@ -34,6 +34,7 @@ from core.settings import ASSETS
 from core.sparse.bigbird import Gather, sparse_attention
 from core.sparse.encoder import by_mask, measure_peak
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, cost
+from core.table import measured
 
 KINDS = {"full": "full", "sparse": "sparse, gathered", "fused": "full, fused kernel", "flex": "sparse, flex_attention"}
 HERE = ("full", "sparse", "fused")
@@ -57,7 +58,7 @@ class Row:
     seconds: float
     fastest: float
     slowest: float
-    peak_bytes: int | None
+    peak_bytes: Annotated[int | None, BeforeValidator(lambda cell: cell or None)]
     """Tensor memory at the peak; None inside a fused kernel, where it cannot be tracked."""
     machine: str = ""
     threads: int = 0
@@ -156,9 +157,7 @@ def write(rows: Sequence[Row], path: Path = FILE) -> None:
 @lru_cache(maxsize=1)
 def stored(path: Path = FILE) -> tuple[Row, ...]:
     """The rows of the measurement that comes with the Atlas."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [{name: value or None for name, value in row.items()} for row in csv.DictReader(file)]
-    return TypeAdapter(tuple[Row, ...]).validate_python(rows)
+    return measured(path, Row)
 
 
 def slope(tokens: Sequence[int], values: Sequence[float]) -> float:
