@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+from core import checkpoints
+from core.language import structure
+from core.language.fill_mask import prepare
 from core.vectors import precomputed
 from tests.pages import described, opened, shown, widget
 
@@ -45,3 +49,35 @@ def test_the_scalar_mix_opens_with_elmos_own_layers() -> None:
     assert weights["topic"].index(max(weights["topic"])) == 2
     other = opened("vectors", tab="mix", model="atlas-bert")
     assert "Choose Atlas ELMo" in shown(other)
+
+
+def test_a_span_is_predicted_from_the_token_on_each_side() -> None:
+    part = checkpoints.load("atlas-bert", "spans")
+    masked = prepare(part, "My sister reads a long book in the garden.", (3, 4, 6))
+    bert, head = part.model.bert, part.model.boundary
+    with torch.inference_mode():
+        states = bert(torch.tensor([masked.ids])).last_hidden_state[0]
+        for found, (left, right, distance) in zip(
+            structure.from_boundaries(part, masked, 1), [(2, 5, 1), (2, 5, 2), (5, 7, 1)], strict=True
+        ):
+            y = head.layers(torch.cat([states[left], states[right], head.distances.weight[distance - 1]]))
+            chances = part.model.cls.predictions.decoder(y).softmax(-1)
+            assert found.ids == (int(chances.argmax()),)
+            assert found.probabilities[0] == pytest.approx(float(chances.max()), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "changes"),
+    [
+        ("The dog sees a bird.", "It runs to the garden.", {"both", "left", "seq2seq"}),
+        ("The dog sees a cat.", "It runs to the house.", {"both"}),
+        ("The dog sees a cat.", "He runs to the garden.", {"both", "left", "seq2seq"}),
+        ("The dog sees a cat.", "It runs on the garden.", set()),
+    ],
+)
+def test_a_masked_word_depends_on_what_its_attention_mask_shows(first: str, second: str, changes: set[str]) -> None:
+    part = checkpoints.load("atlas-bert", "unified")
+    before = structure.under_masks(part, "The dog sees a cat.", "It runs to the garden.", 2, 1)
+    after = structure.under_masks(part, first, second, 2, 1)
+    assert {k for k in before if before[k].probabilities != pytest.approx(after[k].probabilities, rel=1e-3)} == changes
+    assert len({one.probabilities for one in before.values()}) == len(structure.KINDS)

@@ -17,7 +17,7 @@ import pytest
 import core
 from core.settings import ASSETS
 from core.table import FORMULA_PREFIXES, Cell, Table
-from core.ui.export import MAX_COLUMNS, MAX_ROWS, component_data, heading, html_page
+from core.ui.export import MAX_COLUMNS, MAX_ROWS, begin_downloads, component_data, download, heading, html_page
 from core.ui.text_table import Link, TextTable, html
 
 CORE = Path(core.__file__).parent
@@ -143,6 +143,13 @@ def test_every_download_and_every_table_of_a_figure_is_in_one_menu() -> None:
     for page in pages:  # the menu presses what is hidden in a drawing
         buttons = re.findall("<button[^>]*>Download ", page.read_text("utf-8"))
         assert page.parent.name == "export" or all(" hidden" in button for button in buttons), page
+
+
+def test_what_a_page_offers_stands_in_its_menu_by_key() -> None:
+    files = begin_downloads()
+    download("JSON", "{}", "stem", "key")
+    download("CSV", "a", "stem", "other")
+    assert list(files) == ["key", "other"]
 
 
 def test_every_table_to_sort_is_drawn_with_its_download() -> None:
