@@ -89,7 +89,7 @@ class Comparison:
         return Changes(
             np.array(outputs, np.float32),
             self._weights(len(outputs)),
-            np.array([self._similarity(before[2]), self._similarity(after[2])], np.float32),
+            np.array([similarity(run[2], self._labels) for run in (before, after)], np.float32),
             texts,
             tuple(
                 labels(tokenizer, self._inputs["input_ids"][text, :n].tolist())
@@ -127,11 +127,13 @@ class Comparison:
         ]
         return np.array(distances, np.float32)
 
-    def _similarity(self, states: NDArray[Any]) -> tuple[float, float]:
-        unit = states / np.linalg.norm(states, axis=1, keepdims=True)
-        cosines, same = unit @ unit.T, self._labels[:, None] == self._labels
-        other = ~np.eye(len(unit), dtype=bool)
-        return (
-            float(cosines[same & other].mean()) if (same & other).any() else float("nan"),
-            float(cosines[~same].mean()) if (~same).any() else float("nan"),
-        )
+
+def similarity(states: NDArray[Any], labels: NDArray[Any]) -> tuple[float, float]:
+    """The mean cosine of two texts' states (n, d) of one class, and of different classes; NaN without such texts."""
+    unit = states / np.linalg.norm(states, axis=1, keepdims=True)
+    cosines, same = unit @ unit.T, labels[:, None] == labels
+    other = ~np.eye(len(unit), dtype=bool)
+    return (
+        float(cosines[same & other].mean()) if (same & other).any() else float("nan"),
+        float(cosines[~same].mean()) if (~same).any() else float("nan"),
+    )

@@ -14,6 +14,7 @@ from core.figures import attention, sparse
 from core.figures import attention as figures
 from core.figures import lens as lens_figures
 from core.figures.labels import label
+from core.figures.masked_word import ROWS, masked_word
 from core.language.types import Token
 from core.sparse import windowed as window_layout
 from core.sparse.layout import Sparsity, curve
@@ -77,6 +78,7 @@ def test_answers_are_written_and_the_final_one_is_framed() -> None:
     assert figure.data[1].text[0] == "&lt;b&gt;a&lt;/b&gt;<br>75%"
     assert figure.data[1].text[5] == "a very …<br>&lt;0.01%"
     assert heat.customdata[2][1] == "a very long token"
+    assert heat.customdata[0][0] == "&lt;b&gt;a&lt;/b&gt;"
     assert list(heat.y) == ["embeddings", "layer 1", "layer 2"]
     frames = [(shape.x0, shape.y0) for shape in figure.layout.shapes]
     assert frames == [(0.53, -0.45), (-0.47, 1.55)]  # after layer 1 it is not among the best
@@ -96,10 +98,19 @@ def test_the_way_in_a_sentence() -> None:
     assert lens_figures.path_words(WAY, names) == "It ranks first from layer 2 on; after layer 1 its rank is 40."
     first = LensTrajectory(WAY.predictions, "b", (1, 1, 1), (1, 1, 1), 100, ("x",), 0)
     assert lens_figures.path_words(first, names) == "It ranks first from the embeddings on."
-    early = LensTrajectory(WAY.predictions, "b", (0.1, 1, 1), (90, 1, 1), 100, ("x",), 0)
+    early = LensTrajectory(WAY.predictions, "b", (0.1, 0.5, 1), (90, 2, 1), 100, ("x",), 0)
     assert (
-        lens_figures.path_words(early, names) == "It ranks first from layer 1 on; after the embeddings its rank is 90."
+        lens_figures.path_words(early, names) == "It ranks first from layer 2 on; after the embeddings its rank is 90."
     )
+
+
+def test_the_masked_word_has_the_largest_weights_and_what_may_stand_there() -> None:
+    weights = np.linspace(0, 1, ROWS + 2, dtype=np.float32)
+    names = [f"t{i}" for i in range(len(weights))]
+    figure = masked_word(names, weights, 3, [EVIL, "b"], [0.6, 0.3], BLUE, special=(0,), theme=LIGHT)
+    assert list(figure.data[0].text) == names[2:]
+    assert list(figure.data[1].customdata) == [f"{ESCAPED}: 60%", "b: 30%"]
+    assert figure.data[1].x[0] == 2 * figure.data[1].x[1]
 
 
 EVIL = "</b><script>"

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from core.errors import OutOfRange
-from core.figures.decoding import truncation_alt, truncation_bars
+from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bars
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
 from core.language.decoding.cards import DEFAULTS, NAMES, Card, decoding_of, new_card, read, read_all, write
@@ -224,6 +224,13 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
     }[rule]
     assert "a 20%, cut off" in truncation_alt(found, names, "It")
     assert "2 of 3 tokens with 80%" in truncation_alt(found, names, "It")
+
+
+def test_surprisals_are_drawn_from_the_entropy() -> None:
+    found = look("typical", 0.5)
+    bars = surprisal_bars(found, [row.text for row in found.rows], "#D55E00", theme=DARK).data[0]
+    assert [bars.base + x for x in bars.x] == pytest.approx([1.0, 1.7, 2.3])
+    assert bars.base == found.summary.entropy
 
 
 def test_the_tree_has_an_edge_for_every_node() -> None:

@@ -16,6 +16,7 @@ from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong, InputUnusable, OutOfRange
 from core.finetuning import curve, record, tags, trainable
+from core.finetuning.changes import similarity
 from core.finetuning.curve import Point, Summary
 from core.finetuning.examples import CHOICES, READY, Example, LabeledSet, parse, ready, split
 from core.finetuning.setup import SIZES, TEXT_RATE, Setup, baselines, usual_rate
@@ -128,9 +129,10 @@ def test_bart_reads_the_decoders_state_at_the_last_token() -> None:
 def test_t5_learns_to_generate_the_label() -> None:
     checkpoint, data = checkpoints.load("atlas-t5"), ready("question").first(8)
     few = replace(data, held_out=data.train)
-    before, *_, last = fine_tune(checkpoint, few, Setup(epochs=30, rate=TEXT_RATE))
+    before, first, *_, last = fine_tune(checkpoint, few, Setup(epochs=30, rate=TEXT_RATE))
     assert before.accuracy == 0
     assert before.probabilities.max() < 0.01, "no label is generated before training"
+    assert first.loss == pytest.approx(before.loss), "of the only batch, before its step"
     assert last.accuracy == 1
     assert (last.probabilities.sum(1) <= 1 + 1e-5).all()
     assert last.last
@@ -230,6 +232,10 @@ def test_what_changed_is_what_was_trained(trained: Any) -> None:
     assert changes.before[0] == pytest.approx(ours.weights, abs=1e-3)
     assert changes.after[0].sum(-1) == pytest.approx(1, abs=1e-2)
     assert np.isnan(changes.similarity[:, 0]).all(), "each class has one held-out text"
+
+
+def test_texts_of_one_class_and_of_two_by_hand() -> None:
+    assert similarity(np.array([[1, 0], [0, 2], [3, 3]]), np.array(["a", "a", "b"])) == pytest.approx((0, 0.5**0.5))
 
 
 def test_a_frozen_backbone_did_not_change() -> None:
