@@ -71,6 +71,7 @@ def render(
     include_layers: Sequence[int] | None = None,
     include_heads: Sequence[int] | None = None,
     bits: Bits = 8,
+    strong: bool = False,
 ) -> str:
     """A complete HTML page that shows ``trace``.
 
@@ -91,6 +92,7 @@ def render(
             first tokens as the view can draw at once.
         include_layers, include_heads: the layers and heads in the page, by default all (bertviz's names).
         bits: 16 steps a weight by 1/65,535 of the largest of its head and not by 1/255.
+        strong: thick, dark lines for a lecture hall.
 
     Raises:
         NoAttentionMatrix: ``trace`` has no such map; the ``neuron`` view lacks queries and keys; the weights are signed
@@ -131,7 +133,7 @@ def render(
         params["together"] = causal  # later keys are found by their position in the part
     return page(
         title=title,
-        style=colors(theme) + component_asset("bertviz.css"),
+        style=colors(theme) + component_asset("bertviz.css") + component_asset("bertviz-strong.css") * strong,
         body=_body(maps, view, every, controls),
         data=params,
         scripts=[

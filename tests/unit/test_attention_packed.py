@@ -208,6 +208,10 @@ def test_layers_and_heads_can_be_left_out() -> None:
     error = np.abs(unpacked(params["attention"][0]["weights"]) - sent).max()
     assert error <= sent.max() / 510 + 1e-7
     assert "these heads: 2, 4." in bertviz.render(AttentionTrace("x", encoder=found), **chosen)  # type: ignore[arg-type]
+    for strong in (False, True):
+        assert (
+            "stroke-width" in bertviz.render(AttentionTrace("x", encoder=found), strong=strong).split("</style>")[0]
+        ) is strong
     assert _data("model", maps={"encoder": found}, **chosen)["open"] == [1, 1]  # among those that are sent
     assert "open" not in _data("model", maps={"encoder": found}, layer=2)
 

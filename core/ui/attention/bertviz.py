@@ -29,7 +29,7 @@ from core.ui.export import download_csv
 from core.ui.heads.panel import HEAD, LAYER, MAP, chosen_map
 from core.ui.heads.text import TEXT_PARAMS, chosen_text
 from core.ui.notices import warning
-from core.ui.page import plain, theme
+from core.ui.page import plain, presenting, theme
 from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -85,6 +85,7 @@ def bertviz_views(view: View) -> None:
             layer=numbers[0] - 1 if numbers else None,
             heads=[head - 1 for head in numbers[1:]] or None,
             bits=bits,
+            strong=presenting(),
         )
 
     drawn = page(first)
