@@ -35,7 +35,6 @@ from core.ui.page import accent, bare, css, presenting, theme, through_page_tabl
 from core.ui.panel import figure_menus
 from core.ui.param import Param
 
-_STYLE = css("page")
 _BARE = css("bare")
 _PRESENTED = css("presented")
 
@@ -50,9 +49,9 @@ def header(title: str, sentence: str, branch: str | None = None, *, later: bool 
     through_page_table()
     begin_page()
     # the color comes from the theme, never from a visitor
-    bar = f"padding-left: .8rem; border-left: .4rem solid {accent(branch)};" if branch else ""
+    bar = f"--atlas-bar: {accent(branch)};" if branch else ""
     with st.container(key="atlas-style"):  # hidden: a style is no part of what is on screen
-        st.html(_STYLE.replace("BAR", bar).replace("VARIABLES", theme().css))
+        st.html(f"<style>:root {{ {bar}{theme().css} }}</style>")
         if bare() or presenting():
             st.html(_BARE + _PRESENTED * presenting())
     row = {"horizontal": True, "vertical_alignment": "center", "key": "atlas-heading"} if later else {}
