@@ -5,6 +5,7 @@
 For each tensor ``NAME`` of the target that differs from the base, the file has one of
 
 - ``NAME``: the whole tensor, which replaces the base's or is new (a head that the base lacks);
+- ``NAME.tiles.COUNT``: the same, its rows COUNT times one after the other;
 - ``NAME.lora_A`` and ``NAME.lora_B``: the product is added to the base's tensor; with ``NAME.lora_rows`` (k,),
   increasing row numbers, its k rows are added to these rows;
 - ``NAME.rows.START``: rows from START on are replaced, and the tensor grows where they extend beyond its end.
@@ -13,6 +14,7 @@ For each tensor ``NAME`` of the target that differs from the base, the file has 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,6 +44,9 @@ def apply(base_state: Mapping[str, Tensor], difference: Mapping[str, Tensor]) ->
         elif ".rows." in name:
             target, _, start = name.rpartition(".rows.")
             edits.append((target, start, name))
+        elif ".tiles." in name:
+            target, _, count = name.rpartition(".tiles.")
+            state[target] = value.to(torch.float32).repeat(_number(count, name), 1)
         else:
             state[name] = value.to(torch.float32)
     for target, what, name in sorted(edits):
@@ -82,15 +87,19 @@ def _add_product(base: Tensor, a: Tensor, b: Tensor, rows: Tensor | None, name: 
 
 
 def _write_rows(base: Tensor, rows: Tensor, start_text: str, name: str) -> Tensor:
-    if not (start_text.isascii() and start_text.isdigit()):
-        raise CheckpointRefused(f"The difference has malformed row names: {name}.")
-    start = int(start_text)
+    start = _number(start_text, name)
     if rows.ndim != base.ndim or rows.shape[1:] != base.shape[1:] or start > base.shape[0]:
         raise CheckpointRefused(f"The rows {name} do not start where those of their base end.")
     result = base.new_empty((max(base.shape[0], start + rows.shape[0]), *base.shape[1:]), dtype=torch.float32)
     result[: base.shape[0]] = base
     result[start : start + rows.shape[0]] = rows.to(torch.float32)
     return result
+
+
+def _number(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise CheckpointRefused(f"The difference has malformed row names: {name}.")
+    return int(text)
 
 
 def state_of(folder: Path, card: Card | None) -> dict[str, Tensor]:
@@ -134,7 +143,7 @@ def base_state(base: str) -> dict[str, Tensor]:
 def targets(file: Path) -> set[str]:
     """The tensors that a difference changes."""
     with safe_open(file, framework="pt") as stream:
-        return {name.split(".lora_")[0].split(".rows.")[0] for name in stream.keys()}  # noqa: SIM118
+        return {re.split(r"\.lora_|\.rows\.|\.tiles\.", name)[0] for name in stream.keys()}  # noqa: SIM118
 
 
 def files_of(folder: Path, card: Card | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

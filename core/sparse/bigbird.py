@@ -68,10 +68,10 @@ def _blocks(sparsity: Sparsity, total: int, layers: int, heads: int) -> Tensor:
 def attended(sparsity: Sparsity, n: int, layers: int, heads: int, layer: int) -> Tensor:
     """(H, n, n) True where a token (row) attends to another, in every head of one layer of a model."""
     blocks = _blocks(sparsity, sparsity.count_blocks(n), layers, heads)
-    return _spread(blocks[layer], sparsity.block_size)[..., :n, :n]
+    return spread(blocks[layer], sparsity.block_size)[..., :n, :n]
 
 
-def _spread(blocks: Tensor, size: int) -> Tensor:
+def spread(blocks: Tensor, size: int) -> Tensor:
     """(..., B, B) values of blocks to (..., B b, B b) of tokens, far faster than by indexing."""
     total = blocks.shape[-1]
     wide = blocks[..., :, None, :, None].expand(*blocks.shape[:-1], size, total, size)
@@ -160,7 +160,7 @@ def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> tuple[Tensor, ...]:
         def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
             scores = (query @ key.mT).mul_(query.shape[-1] ** -0.5)
             if bias is not None:
-                scores += _spread(bias[layer], sparsity.block_size)[:, :n, :n]
+                scores += spread(bias[layer], sparsity.block_size)[:, :n, :n]
             attentions.append(torch.softmax(scores, dim=-1))
             return attentions[-1] @ value
 

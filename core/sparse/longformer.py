@@ -14,7 +14,7 @@ from typing import Any
 
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
-from core.lazy import Tensor, torch
+from core.lazy import Tensor, functional, torch
 from core.sparse import encoder
 from core.sparse.windowed import by_blocks
 
@@ -38,18 +38,22 @@ def sides_of(model: Any) -> tuple[int, ...]:
     return tuple(int(layer.attention.self.one_sided_attn_window_size) for layer in model.longformer.encoder.layer)
 
 
-def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL) -> Tensor:
+def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL, *, full: bool = False) -> Tensor:
     """(R, n) ids without padding to (R, n, h) last hidden states of a ``LongformerForMaskedLM``.
 
     Args:
         model: training or not; gradients flow where they are wanted.
         ids: the same length in every row.
         global_at: positions of the global tokens, the same in every row.
+        full: as in :func:`forward`.
     """
     sides = sides_of(model)
 
     def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        context = by_blocks(query, key, value, sides[layer], global_at)
+        if full:
+            context = functional.scaled_dot_product_attention(query, key, value)
+        else:
+            context = by_blocks(query, key, value, sides[layer], global_at)
         if not global_at:
             return context
         return context.index_copy(2, ids.new_tensor(list(global_at)), _of_global(own, hidden, global_at)[0])

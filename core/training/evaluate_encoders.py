@@ -61,6 +61,8 @@ HELD_OUT = "books, articles and sentences of the corpus held out from training"
 LENGTHS = (512, 1024, 2048)
 SHORT = 128
 """Tokens of a chunk that the base of a long-text model reads."""
+PIECE = 512
+"""Tokens of a piece that a BigBird reads: the positions of its base."""
 RARE = 2e-4
 """The largest share of a rare word in the held-out books."""
 FAR = ((65, 256), (257, 900))
@@ -390,19 +392,33 @@ def long_texts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
 
 
 def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], int]) -> Numbers:
-    """Top-1 accuracy in percent on masked words with sparse and full attention, averaged over the texts."""
+    """Top-1 accuracy in percent on masked words with sparse attention, with full, and with full in pieces of `PIECE`.
+
+    Averaged over the texts.
+    """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     texts, length = texts_and_length
     config: Any = model.config
     pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks)
-    shares: dict[str, list[float]] = {"sparse top-1": [], "full top-1": []}
+    in_pieces = f"full, in pieces of {PIECE} top-1"
+    shares: dict[str, list[float]] = {"sparse top-1": [], "full top-1": [], in_pieces: []}
     for text in texts:
         whole = token_ids(checkpoint, text, special=True)
         ids = np.array([*whole[: length - 1], tokenizer.sep_token_id], dtype=np.int64)
         corrupted, positions = measures.mask_words(ids, tokenizer)
-        for own, how in zip(shares.values(), (pattern, None), strict=True):
-            output = bigbird.forward(model, corrupted.tolist(), positions.tolist(), how)
-            own.append(100 * float((output.logits.argmax(axis=1) == ids[positions]).mean()))
+
+        def best(text: Ints, at: Ints, how: Sparsity | None = None) -> Ints:
+            tokens: Ints = bigbird.forward(model, text.tolist(), at.tolist(), how).logits.argmax(axis=1)
+            return tokens
+
+        pieces = []
+        for start in range(1, len(ids) - 1, PIECE - 2):
+            inside = np.arange(start, min(start + PIECE - 2, len(ids) - 1))
+            piece = corrupted[[0, *inside, -1]]  # with a special token at both ends
+            pieces.append(best(piece, np.intersect1d(positions, inside) - start + 1))
+        predicted = (best(corrupted, positions, pattern), best(corrupted, positions), np.concatenate(pieces))
+        for own, tokens in zip(shares.values(), predicted, strict=True):
+            own.append(100 * float((tokens == ids[positions]).mean()))
     return {name: sum(own) / len(own) for name, own in shares.items()}
 
 
@@ -439,9 +455,12 @@ def _framed(checkpoint: Checkpoint, ids: Ints) -> Ints:
 
 @torch.inference_mode()
 def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
-    """Top-1 and top-5 in percent on the same masked words: whole text, chunks of `SHORT`, and chunks by the base."""
+    """Top-1 and top-5 in percent on the same masked words.
+
+    Of the whole text, in windows and with full attention; of chunks of `SHORT`, by the model and by its base.
+    """
     card, model = checkpoint.spec.card, checkpoint.model
-    hits = {"": Hits(), "in pieces": Hits()}
+    hits = {"": Hits(), "full": Hits(), "in pieces": Hits()}
     base = checkpoints.load(str(card.base)) if card and card.base else None
     if base is not None:
         hits["base in pieces"] = Hits()
@@ -454,7 +473,9 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
         windows = [torch.from_numpy(_framed(checkpoint, chunk))[None] for chunk in chunks if len(chunk) > 1]
         positions = positions[positions < sum(chunk.shape[1] for chunk in windows)]
         labels = torch.from_numpy(ids[positions])
-        hits[""].add(torch.from_numpy(forward(model, corrupted.tolist(), positions.tolist()).logits), labels)
+        for name, full in (("", False), ("full", True)):
+            found = forward(model, corrupted.tolist(), positions.tolist(), full=full)
+            hits[name].add(torch.from_numpy(found.logits), labels)
         states_of_pieces = torch.cat([states(model, chunk)[0] for chunk in windows])
         hits["in pieces"].add(model.lm_head(states_of_pieces[positions.tolist()]), labels)
         if base is not None:
@@ -475,7 +496,7 @@ def pairs_far(ids: Ints, rare: Ints, low: int, high: int) -> list[tuple[int, int
 def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024) -> Numbers:
     """Top-5 in percent on masked rare words, with their only other, distant occurrence and with that masked too.
 
-    Only words of one token count.
+    In windows, then with full attention. Only words of one token count.
     """
     tokenizer, model = checkpoint.tokenizer, checkpoint.model
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
@@ -487,7 +508,7 @@ def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024)
     rare = np.flatnonzero(words & (counts <= RARE * counts.sum()))
     out: Numbers = {}
     for low, high in FAR:
-        hits: list[list[bool]] = []
+        hits: list[list[bool]] = []  # of each word, in windows and with full attention: repeated, alone
         for span in _spans(books, length, 8):
             ids = _framed(checkpoint, span)
             for first, second in pairs_far(ids, rare, low, high):
@@ -497,9 +518,11 @@ def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024)
                 repeated[second] = tokenizer.mask_token_id
                 alone = repeated.copy()
                 alone[first] = tokenizer.mask_token_id
-                hidden = states(model, torch.from_numpy(np.stack([repeated, alone])))[:, second]
+                both = torch.from_numpy(np.stack([repeated, alone]))
+                hidden = torch.cat([states(model, both, full=full)[:, second] for full in (False, True)])
                 hits.append((model.lm_head(hidden).topk(5).indices == int(ids[second])).any(1).tolist())
-        shares = 100 * np.array(hits, dtype=float).reshape(-1, 2).sum(0) / max(1, len(hits))
-        out[f"rare word repeated {low} to {high} tokens away, top-5"] = float(shares[0])
-        out[f"rare word, repetition {low} to {high} tokens away masked, top-5"] = float(shares[1])
+        shares = 100 * np.array(hits, dtype=float).reshape(-1, 4).sum(0) / max(1, len(hits))
+        for at, attention in ((0, ""), (2, "full, ")):
+            out[f"{attention}rare word repeated {low} to {high} tokens away, top-5"] = float(shares[at])
+            out[f"{attention}rare word, repetition {low} to {high} tokens away masked, top-5"] = float(shares[at + 1])
     return out

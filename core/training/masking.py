@@ -75,10 +75,8 @@ def choose(
     if repeats is not None:
         chosen = mask & repeats[ids]
         mask |= starts & ((ids[:, :, None] == ids[:, None, :]) & chosen[:, None, :]).any(axis=2)
-    for column in range(1, ids.shape[1]):
-        follows = continues[ids[:, column]]
-        mask[:, column] |= follows & mask[:, column - 1]
-    return np.asarray(mask, dtype=np.bool_)
+    first = np.maximum.accumulate(np.where(continues[ids], 0, np.arange(ids.shape[1])), axis=1)  # of each token's word
+    return np.take_along_axis(mask, first, axis=1)
 
 
 def mask_words(

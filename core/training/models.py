@@ -110,9 +110,9 @@ def backbone_folder(package: str) -> Path:
 
 
 def backbone_state(folder: Path) -> dict[str, Tensor]:
-    """The backbone's weights under the names of BertForMaskedLM, without the pooler."""
+    """The backbone's weights in float32 under the names of BertForMaskedLM, without the pooler."""
     state = load_file(folder / WHOLE)
-    return {f"bert.{k}": v for k, v in state.items() if not k.startswith("pooler.") and "position_ids" not in k}
+    return {f"bert.{k}": v.float() for k, v in state.items() if not k.startswith("pooler.") and "position_ids" not in k}
 
 
 def start_state(name: str, backbone: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:

@@ -46,6 +46,13 @@ def test_rows_replace_and_extend() -> None:
     assert got["w"].tolist() == [[0.0, 0.0], [3.0, 4.0], [5.0, 6.0]]
 
 
+def test_tiles_are_repeated_and_updated() -> None:
+    tiles = {"w.tiles.2": torch.tensor([[1.0, 2.0], [3.0, 4.0]])}
+    assert apply(base(), tiles)["w"].tolist() == [[1.0, 2.0], [3.0, 4.0]] * 2
+    product = {"w.lora_A": torch.tensor([[1.0, 0.0]]), "w.lora_B": torch.tensor([[0.0], [0.0], [0.0], [5.0]])}
+    assert apply(base(), product | tiles)["w"].tolist()[2:] == [[1.0, 2.0], [8.0, 4.0]]
+
+
 def test_low_rank_on_top_of_a_replacement_in_any_order() -> None:
     difference = {
         "w.lora_A": torch.tensor([[1.0, 1.0]]),
@@ -92,6 +99,8 @@ def test_arguments_are_not_changed() -> None:
         ),
         {"w.rows.4": torch.ones(1, 2)},
         {"w.rows.-1": torch.ones(1, 2)},
+        {"w.tiles.-1": torch.ones(1, 2)},
+        {"b.tiles.": torch.ones(1, 2)},
         {"w.rows.0": torch.ones(1, 3)},
         {"x.rows.0": torch.ones(1, 2)},
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 import torch
 
 from core.checkpoints.spec import Card, Checkpoint
-from core.sparse import reformer
+from core.sparse import bigbird, reformer
 from core.training import evaluate, evaluate_decoders, evaluate_encoders, measures
 from tests import tiny
 from tests.tinyfamilies import loaded
@@ -55,11 +57,33 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
     assert found["top-5"] == found["base in pieces top-5"] == found["in pieces top-5"]
 
 
+def test_pieces_are_read_at_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that adds one to its left neighbor, on a text that counts: it fails after a mask or a piece's start."""
+    checkpoint = loaded(tiny.tiny_bigbird(tmp_path), "masked-lm")
+    size = len(checkpoint.tokenizer)
+    text = np.array([checkpoint.tokenizer.cls_token_id, *range(10, 50), checkpoint.tokenizer.sep_token_id])
+
+    def forward(_: Any, ids: list[int], positions: list[int], how: Any) -> Any:
+        return SimpleNamespace(logits=np.eye(size + 1)[[ids[at - 1] + 1 for at in positions]])
+
+    masked = np.array([3, 4, 9, 11, 22])  # 4 follows a mask; 9 and 11 are where pieces of 8 and of 10 + 2 begin
+    corrupted = text.copy()
+    corrupted[masked] = checkpoint.tokenizer.mask_token_id
+    monkeypatch.setattr(evaluate_encoders, "token_ids", lambda *_, **__: text.tolist())
+    monkeypatch.setattr(measures, "mask_words", lambda *_: (corrupted, masked))
+    monkeypatch.setattr(bigbird, "forward", forward)
+    for piece, right in ((100, 80.0), (10, 60.0), (12, 60.0)):
+        monkeypatch.setattr(evaluate_encoders, "PIECE", piece)
+        found = evaluate_encoders.sparse_and_full(checkpoint, (["-"], len(text)))
+        assert found == {"sparse top-1": 80.0, "full top-1": 80.0, f"full, in pieces of {piece} top-1": right}
+
+
 def test_far_words_are_predicted_with_the_other_occurrence_and_without(long: Checkpoint) -> None:
     books = [np.random.default_rng(1).permutation(np.repeat(np.arange(5, 5 + 100), 2)) for _ in range(2)]
     found = evaluate_encoders.far_words(long, books, length=128)
     names = {
-        name.format(f"{low} to {high} tokens away")
+        attention + name.format(f"{low} to {high} tokens away")
+        for attention in ("", "full, ")
         for name in ("rare word repeated {}, top-5", "rare word, repetition {} masked, top-5")
         for low, high in evaluate_encoders.FAR
     }

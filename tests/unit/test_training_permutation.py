@@ -14,7 +14,7 @@ from torch.nn import functional
 from core import patterns
 from core.checkpoints.bundled import apply, as_longformer
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.training import evaluate, evaluate_encoders, optimizers, xlnet_model
+from core.training import evaluate, evaluate_encoders, models, optimizers, xlnet_model
 from core.training import recipe as recipes
 from core.training.objectives.encoder import new_encoder as new_model
 from core.training.objectives.long import LongModel, longformer_from, sample_spans, tiled
@@ -157,20 +157,54 @@ def test_within_the_window_it_begins_as_its_base() -> None:
     with torch.no_grad():
         expected = short(input_ids=ids).logits
         # the first token's own projections begin as copies, so that it sees what it saw
-        found = LongModel(long, 4)(ids, torch.ones_like(ids, dtype=torch.bool))
+        found = LongModel(long, 4, 16)(ids, torch.ones_like(ids, dtype=torch.bool))
     torch.testing.assert_close(found, expected.flatten(0, 1), atol=1e-5, rtol=1e-4)
     own = long.longformer.encoder.layer[1].attention.self
     assert torch.equal(own.key_global.weight, short.roberta.encoder.layer[1].attention.self.key.weight)
 
 
+def test_full_attention_is_a_window_as_wide_as_the_text() -> None:
+    model = LongModel(longformer_from(short_model(), 64, 8), 4, 16).eval()
+    tinyrecipes.shaken(model)
+    ids = torch.randint(5, 60, (2, 30))
+    every = torch.ones_like(ids, dtype=torch.bool)
+    with torch.no_grad():
+        narrow, full = model(ids, every), model(ids, every, True)
+        for layer in model.full.longformer.encoder.layer:
+            layer.attention.self.one_sided_attn_window_size = 30
+        torch.testing.assert_close(model(ids, every), full, atol=1e-6, rtol=1e-5)
+    assert (narrow - full).abs().max() > 1e-3
+
+
+def test_bigbird_is_base_tiles_and_waves(tiny_world: tuple[Path, Path], tmp_path: Path) -> None:
+    from transformers import BigBirdConfig, BigBirdForMaskedLM
+
+    objective = tinyrecipes.objective("atlas-bigbird", *tiny_world)
+    tinyrecipes.shaken(objective.model)
+    objective.export(tmp_path / "out")
+    base = models.start_state("minilm", models.backbone_state(tiny_world[1] / "package"), tiny_world[1])
+    state = apply(base, load_file(tmp_path / "out" / "difference.safetensors"))
+    config = BigBirdConfig.from_pretrained(tmp_path / "out", attention_type="original_full")
+    loaded = BigBirdForMaskedLM(config).eval()
+    assert not loaded.load_state_dict(state, strict=False).unexpected_keys
+    loaded.tie_weights()
+    batches = [objective.batch(step) for step in range(8)]
+    batch = next(batch for batch in batches if "blocks" not in batch)
+    with torch.no_grad():
+        theirs = loaded(input_ids=batch["ids"]).logits[batch["mask"]]
+        ours = objective.scores(batch)
+    torch.testing.assert_close(ours, theirs, atol=0.03, rtol=0.02)  # float16
+    assert len({"blocks" in batch for batch in batches}) == 2
+
+
 def test_what_learns_is_all_that_is_shipped() -> None:
-    model = LongModel(longformer_from(short_model(), 64, 8), 4)
+    model = LongModel(longformer_from(short_model(), 64, 8), 4, 16)
     learning = {name for name, value in model.full.named_parameters() if value.requires_grad}
     assert not [name for name in learning if "word_embeddings" in name or "original" in name]
     assert sum("lora_A" in name for name in learning) == 2 * 6
     assert sum("_global.weight" in name for name in learning) == 2 * 3
     shipped = model.difference()
-    assert len(shipped) == len(learning)
+    assert len(shipped) == len(learning) - 1  # the waves are part of the rows
     assert "longformer.embeddings.position_embeddings.weight.rows.0" in shipped
 
 

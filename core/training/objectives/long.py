@@ -7,12 +7,14 @@ directions:
 
     position(p) = row[p mod P] + Σ_k  cos(2π p / λ_k) a_k + sin(2π p / λ_k) b_k,      λ_k from P to 16 P
 
-Attention has BigBird's pattern in most steps, with new random blocks each time, and is full in the others, so that the
+Attention has BigBird's pattern in some steps, with new random blocks each time, and is full in the others, so that the
 model works with both.
 
 Longformer (Beltagy et al., 2020, section 5) is initialized from a RoBERTa, whose layers differ in attention alone. Its
-P position embeddings are tiled, which preserves those of neighbors; the projections of global attention start as those
-of the window. The loss is
+P position embeddings are tiled, which preserves those of neighbors, with the same waves added, and then trained row by
+row; the projections of global attention start as those
+of the window. In a share of the steps its window is as wide as the text: with the window's projections, all attend to
+all. The loss is
 
 .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log p(x_i \mid \tilde x)
 
@@ -38,7 +40,8 @@ from torch.nn import functional
 from core.checkpoints.bundled import apply, as_longformer
 from core.lazy import transformers
 from core.objectives import masked
-from core.sparse.layout import Sparsity
+from core.sparse.bigbird import spread
+from core.sparse.layout import NONE, Sparsity
 from core.sparse.longformer import states
 from core.training import batches, corpus, masking, models
 from core.training.lowrank import MaskedModel, add_updates, shipped_update
@@ -72,24 +75,22 @@ def waves(positions: Tensor, period: int) -> Tensor:
 
 
 class TiledPositions(nn.Module):
-    """P tiled position embeddings plus long waves that distinguish the tiles."""
+    """P tiled position embeddings plus long waves that distinguish the tiles.
 
-    def __init__(self, weight: Tensor) -> None:
+    Args:
+        weight: (P, d) rows that are tiled, or rows of all positions.
+        period: P where there are rows of all positions, tiled at first.
+    """
+
+    def __init__(self, weight: Tensor, period: int | None = None) -> None:
         super().__init__()
         self.weight = nn.Parameter(weight.detach().clone())
-        self.coarse = nn.Parameter(0.01 * torch.randn(2 * WAVES, weight.shape[1]))
+        self.coarse = nn.Parameter(torch.zeros(2 * WAVES, weight.shape[1]))
+        self.period = period or len(weight)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Embeddings (..., d) of positions (...,)."""
-        period = len(self.weight)
-        return functional.embedding(ids % period, self.weight) + waves(ids, period) @ self.coarse
-
-
-def allowed_pairs(length: int, block: int, random_blocks: int, seed: int) -> torch.Tensor:
-    """BigBird's attention mask (length, length), True where a query attends to a key."""
-    kinds = Sparsity(block_size=block, random_blocks=random_blocks, seed=seed).kinds(length)
-    allowed = torch.from_numpy(kinds > 0).repeat_interleave(block, 0).repeat_interleave(block, 1)
-    return allowed[:length, :length]
+        return functional.embedding(ids % len(self.weight), self.weight) + waves(ids, self.period) @ self.coarse
 
 
 class LongObjective(Objective):
@@ -116,6 +117,7 @@ class LongObjective(Objective):
         counts = np.bincount(self.train, minlength=len(self.pieces.special))
         self.weight = masking.weights(counts, float(recipe.data["threshold"]))
         self.lengths = [int(length) for length in recipe.data["lengths"]]
+        self.block = int(recipe.model["block"])
 
     def new_model(self) -> MaskedModel:
         settings = self.recipe.model
@@ -133,9 +135,9 @@ class LongObjective(Objective):
         return model
 
     def pattern(self, length: int, seed: int) -> Tensor:
-        """The recipe's pattern of sparse attention."""
-        settings = self.recipe.model
-        return allowed_pairs(length, int(settings["block"]), int(settings["random_blocks"]), seed)
+        """BigBird's attention mask (B, B) between blocks, True where one attends to another."""
+        sparsity = Sparsity(self.block, random_blocks=int(self.recipe.model["random_blocks"]), seed=seed)
+        return torch.from_numpy(sparsity.kinds(length) != NONE)
 
     def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([self.recipe.seed, step])
@@ -144,7 +146,7 @@ class LongObjective(Objective):
         sparse = rng.random() < float(self.recipe.data["sparse_share"])
         batch = self._windows(self.train, length, rows, rng)
         if sparse:
-            batch["allowed"] = self.pattern(length, int(rng.integers(2**31 - 1)))
+            batch["blocks"] = self.pattern(length, int(rng.integers(2**31 - 1)))
         return batch
 
     def _windows(self, tokens: Ints, length: int, rows: int, rng: np.random.Generator) -> Batch:
@@ -154,31 +156,40 @@ class LongObjective(Objective):
         return masking.mask_words(self.pieces, ids, self.weight, float(self.recipe.data["mask_rate"]), rng)
 
     def loss(self, batch: Batch) -> Tensor:
-        scores = self.model(batch["ids"], batch["mask"], batch.get("allowed"))
-        return functional.cross_entropy(scores.float(), batch["labels"])
+        return functional.cross_entropy(self.scores(batch).float(), batch["labels"])
+
+    def scores(self, batch: Batch) -> Tensor:
+        """Logits (masked, vocabulary), with sparse attention where the batch has ``blocks``."""
+        blocks = batch.get("blocks")
+        length = batch["ids"].shape[1]
+        allowed = None if blocks is None else spread(blocks, self.block)[:length, :length]
+        scores: Tensor = self.model(batch["ids"], batch["mask"], allowed)
+        return scores
 
     def measure(self) -> dict[str, float]:
-        """Top-1 in percent on masked words of four held-out windows of 1,024 tokens, sparse and full; fixed masks."""
-        batch = self.to_device(self._windows(self.test, 1024, 4, np.random.default_rng(self.recipe.seed)))
-        measures: dict[str, float] = {}
-        for name, allowed in (("sparse", self.pattern(1024, 0).to(self.device)), ("full", None)):
-            each = [self.model(batch["ids"][[row]], batch["mask"][[row]], allowed).argmax(-1) for row in range(4)]
-            measures[f"{name} top-1"] = 100 * float((torch.cat(each) == batch["labels"]).float().mean())
-        return measures
+        """Top-1 in percent on masked words of held-out windows of the longest length, sparse and full; fixed masks."""
+        right: dict[str, list[Tensor]] = {"sparse top-1": [], "full top-1": []}
+        length = max(self.lengths)
+        for seed in range(4):
+            full = self._windows(self.test, length, 1, np.random.default_rng([self.recipe.seed, 1, seed]))
+            sparse = full | {"blocks": self.pattern(length, seed)}
+            for own, batch in zip(right.values(), map(self.to_device, (sparse, full)), strict=True):
+                own.append(self.scores(batch).argmax(-1) == batch["labels"])
+        return {name: 100 * float(torch.cat(own).float().mean()) for name, own in right.items()}
 
     def export(self, folder: Path) -> None:
-        """Write the difference to the short-text model, with the new rows of the position table."""
+        """Write the difference to the short-text model: positions are tiles plus waves, a product."""
         out = self.model.difference()
-        del out[POSITIONS], out[COARSE]
-        every = torch.arange(int(self.recipe.model["positions"]), device=self.device)
-        with torch.no_grad():
-            out[f"{POSITIONS}.rows.0"] = self.model.bert.embeddings.position_embeddings(every)
+        table, positions = out.pop(POSITIONS), int(self.recipe.model["positions"])
+        out[f"{POSITIONS}.tiles.{positions // len(table)}"] = table
+        out[f"{POSITIONS}.lora_A"] = out.pop(COARSE)
+        out[f"{POSITIONS}.lora_B"] = waves(torch.arange(positions), len(table))
         models.ship_tensors(out, folder / models.DIFFERENCE)
         short = self.model.config
         config = transformers.BigBirdConfig(
             **{name: getattr(short, name) for name in SHAPE},
             attention_type="block_sparse",
-            block_size=int(self.recipe.model["block"]),
+            block_size=self.block,
             num_random_blocks=int(self.recipe.model["random_blocks"]),
             use_bias=True,
             rescale_embeddings=False,
@@ -194,6 +205,7 @@ class LongObjective(Objective):
 GLOBAL = (0,)
 """Positions of the global tokens in training: the first token."""
 LONGFORMER_POSITIONS = "longformer.embeddings.position_embeddings.weight"
+LONGFORMER_COARSE = "longformer.embeddings.position_embeddings.coarse"
 
 
 def long_config(short: Any, positions: int, window: int) -> Any:
@@ -211,6 +223,11 @@ def long_config(short: Any, positions: int, window: int) -> Any:
         attention_window=[window] * short.num_hidden_layers,
         architectures=["LongformerForMaskedLM"],
     )
+
+
+def positions_of(short: Any) -> int:
+    """P, the positions of a RobertaForMaskedLM."""
+    return int(short.config.max_position_embeddings) - int(short.config.pad_token_id) - 1
 
 
 def tiled(table: Tensor, padding: int, positions: int) -> Tensor:
@@ -233,27 +250,33 @@ def longformer_from(short: Any, positions: int, window: int) -> Any:
 
 
 class LongModel(nn.Module):
-    """A Longformer with low-rank updates in its layers; token embeddings are frozen."""
+    """A Longformer with low-rank updates in its layers and waves in its positions; token embeddings are frozen."""
 
-    def __init__(self, full: Any, rank: int) -> None:
+    def __init__(self, full: Any, rank: int, period: int) -> None:
         super().__init__()
         self.full = full
         for layer in full.longformer.encoder.layer:
             own = layer.attention.self
             add_updates(nn.ModuleList([own.query, own.key, own.value]), rank)
             add_updates(nn.ModuleList([layer.attention.output, layer.intermediate, layer.output]), rank)
-        for table in (full.longformer.embeddings.word_embeddings, full.longformer.embeddings.token_type_embeddings):
+        tables = full.longformer.embeddings
+        for table in (tables.word_embeddings, tables.token_type_embeddings):
             table.weight.requires_grad_(False)
+        tables.position_embeddings = TiledPositions(tables.position_embeddings.weight, period)
 
-    def forward(self, ids: Tensor, chosen: Tensor) -> Tensor:
-        """Logits (chosen, vocabulary) from ids and chosen positions (rows, length)."""
-        scores: Tensor = self.full.lm_head(states(self.full, ids, GLOBAL)[chosen])
+    def forward(self, ids: Tensor, chosen: Tensor, full: bool = False) -> Tensor:
+        """Logits (chosen, vocabulary) from ids and chosen positions (rows, length); ``full`` as in `states`."""
+        scores: Tensor = self.full.lm_head(states(self.full, ids, GLOBAL, full=full)[chosen])
         return scores
 
     def difference(self) -> dict[str, Tensor]:
         """The trained parameters under the names of LongformerForMaskedLM (`core.checkpoints.bundled`)."""
         out = {shipped_update(name): value for name, value in self.full.named_parameters() if value.requires_grad}
-        out[f"{LONGFORMER_POSITIONS}.rows.0"] = out.pop(LONGFORMER_POSITIONS)
+        del out[LONGFORMER_POSITIONS], out[LONGFORMER_COARSE]
+        positions = self.full.longformer.embeddings.position_embeddings
+        with torch.no_grad():
+            every = torch.arange(len(positions.weight), device=positions.weight.device)
+            out[f"{LONGFORMER_POSITIONS}.rows.0"] = positions(every)
         return out
 
 
@@ -289,12 +312,14 @@ class WindowObjective(Objective):
         torch.manual_seed(self.recipe.seed)
         settings = self.recipe.model
         model = longformer_from(short, int(settings["positions"]), int(settings["window"]))
-        return LongModel(model, int(settings["rank"]))
+        return LongModel(model, int(settings["rank"]), positions_of(short))
 
     def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([self.recipe.seed, step])
         length = self.lengths[int(rng.integers(len(self.lengths)))]
-        return self.masked(sample_spans(self.train, length, max(1, self.recipe.step_tokens // length), rng), rng)
+        full = rng.random() >= float(self.recipe.data["sparse_share"])
+        batch = self.masked(sample_spans(self.train, length, max(1, self.recipe.step_tokens // length), rng), rng)
+        return batch | {"full": torch.tensor(full)}
 
     def masked(self, ids: Ints, rng: np.random.Generator) -> Batch:
         """Spans (rows, length) with special tokens at both ends and 15% of the other tokens chosen."""
@@ -303,17 +328,19 @@ class WindowObjective(Objective):
         return batches.tensors(ids=corrupted, chosen=chosen, labels=ids[chosen])
 
     def loss(self, batch: Batch) -> Tensor:
-        return functional.cross_entropy(self.model(batch["ids"], batch["chosen"]).float(), batch["labels"])
+        scores = self.model(batch["ids"], batch["chosen"], bool(batch["full"]))
+        return functional.cross_entropy(scores.float(), batch["labels"])
 
     def measure(self) -> dict[str, float]:
-        """Loss (nats) and top-1 (percent) on held-out spans of 1,024 tokens, always with the same masks."""
-        hits = Hits()
+        """Loss (nats) and top-1 (percent) on held-out spans of 1,024 tokens, fixed masks; full, too."""
+        hits, full = Hits(), Hits()
         for seed in range(10):
             rng = np.random.default_rng([0, 3, seed])
             length = min(1024, max(self.lengths))
             batch = self.to_device(self.masked(sample_spans(self.test, length, 2, rng), rng))
-            hits.add(self.model(batch["ids"], batch["chosen"]).float(), batch["labels"])
-        return {name: value for name, value in hits.shares().items() if name != "top-5"}
+            for own, wide in ((hits, False), (full, True)):
+                own.add(self.model(batch["ids"], batch["chosen"], wide).float(), batch["labels"])
+        return {name: hits.shares()[name] for name in ("loss", "top-1")} | {"full top-1": full.top()["top-1"]}
 
     def export(self, folder: Path) -> None:
         models.ship_tensors(self.model.difference(), folder / models.DIFFERENCE)
