@@ -39,3 +39,11 @@ def test_both_sides_are_multiplied_and_the_frequency_is_divided_by() -> None:
     left, right, both = combined(model, ids, real, torch.tensor([2])).exp()[:, 0]
     by_hand = left * right / model.bias.softmax(-1)
     torch.testing.assert_close(both, by_hand / by_hand.sum())
+    first, last = (
+        combined(model, torch.tensor([row]), real, torch.tensor([2])).exp()[:, 0]
+        for row in ([2, 9, 8, 3], [2, 7, 8, 9])
+    )
+    torch.testing.assert_close(last[0], left)  # another token after it
+    torch.testing.assert_close(first[1], right)  # another one before it
+    assert not torch.equal(first[0], left)
+    assert not torch.equal(last[1], right)

@@ -109,10 +109,12 @@ def test_it_is_drawn_and_text_stays_text(what: str, theme: Theme) -> None:
 
 
 def test_what_is_allowed_has_a_dot_and_says_so() -> None:
-    (cells,) = masks.mask_map(SEEN, NAMES, NAMES, BLUE, theme=LIGHT).data
+    figure = masks.mask_map(SEEN, NAMES, ["x", EVIL, "z"], BLUE, theme=LIGHT)
+    (cells,) = figure.data
     assert [[cell == "●" for cell in row] for row in cells.text] == SEEN.tolist()
-    assert cells.customdata[1][0] == "&lt;b&gt;&amp; attends to a"
+    assert cells.customdata[1][0] == "&lt;b&gt;&amp; attends to x"
     assert cells.customdata[0][1] == "a cannot attend to &lt;b&gt;&amp;"
+    assert figure.layout.xaxis.ticktext == ("x", "&lt;b&gt;&amp;", "z")
 
 
 def test_levels_are_in_their_cells_and_missing_ones_are_empty() -> None:
@@ -120,6 +122,10 @@ def test_levels_are_in_their_cells_and_missing_ones_are_empty() -> None:
     assert list(figure.data[1].text) == ["0", "", "", "1", "0", "", "", "1", "0"]
     assert np.isnan(figure.data[0].z[2][0])  # two layers are more than one
     assert (figure.layout.shapes[0].y0, figure.layout.shapes[0].y1) == (1.5, 2.5)
+    assert figure.data[0].customdata[2][0] == "a → c: reaches it after 2 layers"
+    _, second, third = masks.levels_table(LEVELS, NAMES, NAMES, 2)
+    assert second == {"position": 1, "token": EVIL, "after 1": 2, "after 2": 2, "never": "c"}
+    assert (third["after 1"], third["after 2"], third["never"]) == (2, 3, "none")
 
 
 def test_an_epoch_is_framed() -> None:
