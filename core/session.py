@@ -130,7 +130,7 @@ def word_vectors(slug: str, word: str, text: str) -> WordVectors:
     )
 
 
-@cached()
+@cached("placing-the-points")
 def planes(slug: str, word: str, text: str, seed: int | None) -> tuple[Plane, ...]:
     """The points of :func:`word_vectors`, layer by layer: by t-SNE from a ``seed``, or principal components."""
     return plane.planes(word_vectors(slug, word, text).stops, seed)

@@ -85,6 +85,7 @@ def test_one_occurrence_and_none_at_all() -> None:
         at = page(word="cat", text="The cat sleeps.", show=show, map="neighbours")
         assert not at.warning
         assert "One occurrence is one point" in shown(at)
+        assert charts(at) == 1
 
 
 def test_the_mix_opens_filled() -> None:

@@ -248,6 +248,9 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
         )
         if any(getattr(scores, key) is not None for scores in layers)
     ]
+    if not lines:  # one sentence
+        view.say("Senses: none")
+        return
     left, right = st.columns([1.55, 1], gap="large")
     with left:
         Panel(
