@@ -34,11 +34,12 @@ def test_saved_bytes_of_a_product_are_its_factors() -> None:
 def test_activations_grow_with_depth_only_without_reversible_layers(checkpoint: Checkpoint) -> None:
     ids = prepare(checkpoint, "a text of some length, " * 12)
     before = [parameter.requires_grad for parameter in checkpoint.model.parameters()]
-    rows = stored_by_depth(checkpoint, ids, (2, 4, 8))
+    rows = stored_by_depth(checkpoint, ids, (1, 4, 8))
     layers = len(checkpoint.model.reformer.encoder.layers)
     assert rows[2].plain == pytest.approx(2 * rows[1].plain, rel=0.1)
     assert rows[2].reversible == rows[1].reversible or layers > 4
     assert rows[2].reversible < rows[2].plain
+    assert rows[0].reversible - rows[0].plain == 2 * 320 * checkpoint.model.config.hidden_size * 4, "two streams"
     assert [parameter.requires_grad for parameter in checkpoint.model.parameters()] == before
 
 

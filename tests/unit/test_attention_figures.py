@@ -179,15 +179,16 @@ def test_the_alignment_heat_map_and_table() -> None:
 
 def test_a_sorted_text_has_every_byte_once_and_chunks_are_cut() -> None:
     order = np.array([1, 3, 0, 2, 4, 5])  # position 5 is filling
-    figure = sparse.sorted_text(order, np.array([1, 0, 1, 0, 2]), list("abcde"), 2, 2, theme=LIGHT)
+    figure = sparse.sorted_text(order, np.array([1, 0, 1, 0, 2]), ["<a>", *"bcde"], 2, 0, theme=LIGHT)
     dots = figure.data[0]
     assert list(dots.x) == [0, 1, 2, 3, 4]
     assert list(dots.y) == [1, 3, 0, 2, 4]
-    assert dots.customdata[2] == "a at 0, bucket 1"
+    assert dots.customdata[2] == "&lt;a&gt; at 0, bucket 1"
+    assert list(dots.marker.symbol) == ["circle", "circle", "square", "square", "circle"]
     lines = [shape for shape in figure.layout.shapes if shape.type == "line"]
     assert [line.x0 for line in lines] == [1.5, 3.5]
     shaded = sorted(shape.x0 for shape in figure.layout.shapes if shape.type == "rect")
-    assert shaded == [-0.5, 1.5]  # position 2 is in the second chunk; it sees the first, too
+    assert shaded == [-0.5, 1.5]  # position 0 is in the second chunk; it sees the first, too
 
 
 def test_meetings_leave_the_future_empty() -> None:
@@ -205,7 +206,9 @@ def test_lines_carry_their_rows() -> None:
     assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 3
     assert list(sparse.bits_by_length([256, 512], [2.0, 1.9], theme=LIGHT).data[0].y) == [2.0, 1.9]
     grown = sparse.score_counts([2, 4], [4, 16], [("1 round", [3, 6])], theme=LIGHT)
-    assert [line.name for line in grown.data] == ["full attention", "1 round"]
+    assert [(line.name, list(line.y)) for line in grown.data] == [("full attention", [4, 16]), ("1 round", [3, 6])]
+    (found,) = sparse.recall_by_work([(4, 1, 0.5, 0.2), (4, 2, 0.75, 0.4)], theme=LIGHT).data
+    assert (list(found.x), list(found.y)) == ([0.2, 0.4], [0.5, 0.75])
 
 
 def test_a_cost_curve_may_be_called_by_its_own_name() -> None:

@@ -103,3 +103,6 @@ def test_a_prompt_has_its_parts_and_labels_that_occur_in_it_gain() -> None:
     assert sum(given.shares) == pytest.approx(1)
     assert given.mass > 3 * none.mass
     assert repeated.shares[0] > given.shares[0]
+    for share, label in zip(given.shares, choices, strict=True):
+        right = few_shot.accuracy(checkpoint, "Name it.", shots, [("She swam.", label)], choices)
+        assert right == (share == max(given.shares))

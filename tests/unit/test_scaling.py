@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import random
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 import torch
 
+from core import checkpoints
 from core.costs.trained import BATCHES, RATES, Fitted, Run, best_rate, by_setting, fit, fitted_law, read
-from core.efficiency.noise import Noise, measure
+from core.efficiency.noise import GROUP, STORY, WINDOW, Noise, live, measure
 from core.training import scaling
 from tests import tinycorpus
 
@@ -68,9 +71,20 @@ def test_the_noise_scale_by_hand() -> None:
     assert first.scale == 5
     assert first.interval is None, "one group has no spread"
     assert both.scale == pytest.approx(10 * 4 / 13)
-    low, high = both.interval or (0, 0)
-    assert low < (both.scale or 0) < high
+    scale = both.scale or 0
+    assert both.interval == pytest.approx((scale / 2.25, scale * 2.25)), "each group alone gives 5 and 20/9"
     assert Noise(10, (-1.0, 0.5), (2.0, 2.0)).scale is None, "no common direction"
+
+
+def test_a_live_models_noise_is_that_of_its_own_loss() -> None:
+    checkpoint = checkpoints.load("atlas-gpt-2")
+    model = deepcopy(checkpoint.model).requires_grad_(True)
+    ids = checkpoint.tokenizer(STORY.read_text("utf-8"), add_special_tokens=False, verbose=False)["input_ids"]
+    windows = torch.tensor(ids).unfold(0, WINDOW + 1, WINDOW)
+    order = random.Random(0).sample(range(len(windows)), len(windows))[:GROUP]
+    losses = [lambda at=at: model(windows[at, None], labels=windows[at, None]).loss for at in order]
+    by_hand = next(measure(list(model.parameters()), losses, WINDOW, GROUP))
+    assert next(live(checkpoint)).noises == pytest.approx(by_hand.noises, rel=1e-3)
 
 
 def test_a_repeated_run_is_the_stored_one_and_leaves_torchs_generator_alone() -> None:
