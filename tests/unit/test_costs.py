@@ -103,6 +103,12 @@ def test_gpt_3_s_scores_are_80_of_114() -> None:
     assert activations(shape(*GPT3), 2048, 1) == 96 * 2048 * 12288 * (34 + 80)
 
 
+def test_each_side_stores_what_its_own_text_needs() -> None:
+    t5, lengths = shape("t5", "base"), {"encoder": 512, "decoder": 32}
+    expected = sum(stack.layers * layer(stack, lengths[stack.side], 1, source=512) for stack in t5.stacks)
+    assert activations(t5, 32, 1, source=512) == expected > 0
+
+
 def test_a_device_s_share() -> None:
     plan = Plan(data=64, stage=3, length=1024)
     part = device_memory(1e9, shape("gpt-2", "xl"), plan)

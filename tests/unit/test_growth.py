@@ -11,9 +11,11 @@ from core import checkpoints
 from core.checkpoints.registry import bundled_root
 from core.efficiency.growth import TURNS, caches, lengths, measure
 from core.errors import InputUnusable
+from core.figures.lines import timing_lines
 from core.language.decoding.draft import generate_with_draft, plain
 from core.language.decoding.reader import Reader
 from core.language.generate import prompt_ids
+from core.theme import BLUE, LIGHT
 from tests.parity.test_generate import DECODERS, PROMPT, REWRITERS, random_checkpoint
 
 IDS = [(7 * i + 3) % 120 for i in range(40)]
@@ -40,7 +42,7 @@ def test_both_ways_give_the_same_scores(name: str) -> None:
     assert torch.allclose(one, other, atol=1e-5)
 
 
-def test_medians_of_turns() -> None:
+def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock by hand: with the cache a token takes 1, 1, 1, ..., without it 5, and once 50."""
     checkpoint = random_checkpoint("gpt2", 0)
     ticks = []
@@ -52,10 +54,16 @@ def test_medians_of_turns() -> None:
         times += [now + ticks[first], now + ticks[first + 1], now + ticks[first + 2]]
         now = times[-1]
     clock = iter(times * 2)
+    counts, read = set(), Reader.read
+    monkeypatch.setattr(Reader, "read", lambda self, ids: (counts.add(ids.shape[1]), read(self, ids))[1])
     first, second = measure(checkpoint, IDS, (8, 20), clock=lambda: next(clock))
     assert (first.tokens, second.tokens) == (8, 20)
     assert (first.cached, first.whole, first.times) == (1.0, 5.0, 5.0)
     assert first.whole_range == (5.0, 50.0)
+    assert counts - {1} == {8, 9, 12, 21}, "what the cache has is not read again"
+    without, cached = timing_lines([first, second], 40, BLUE, theme=LIGHT).data
+    assert (list(without.y), list(cached.y)) == ([5000, 5000], [1000, 1000])
+    assert (without.error_y.array[0], without.error_y.arrayminus[0], cached.error_y.array[0]) == (45_000, 0, 0)
 
 
 def test_a_model_without_a_cache_gets_a_sentence() -> None:
