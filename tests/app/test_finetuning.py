@@ -20,11 +20,9 @@ QUICK = {"epochs": "1", "trained": "head"}
 def test_a_ready_set_is_trained_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     session.results.clear()
     at = opened("fine-tuning", **QUICK)
-    assert not at.exception
     assert "24 training and 24 held-out texts in 3 classes · 579 parameters trained" in shown(at)
     monkeypatch.setattr(engine, "stream", None)
     again = opened("fine-tuning", **QUICK)
-    assert not again.exception
     assert shown(again) == shown(at)
 
 
@@ -33,11 +31,9 @@ def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pyte
     with monkeypatch.context() as patched:
         patched.setattr(engine, "stream", None)
         at = opened("fine-tuning")
-        assert not at.exception
         assert "when it was recorded" in shown(at)
     monkeypatch.setattr(engine, "stream", lambda *given: stream(*(shorter(one) for one in given)))
     widget(at.button, "Train here").click().run()
-    assert not at.exception
     assert "on this machine" in shown(at)
 
 
@@ -54,18 +50,15 @@ def test_what_changed_is_stored_for_the_default_and_trained_for_the_rest(monkeyp
     with monkeypatch.context() as patched:
         patched.setattr(engine, "stream", None)
         at = opened("fine-tuning", tab="changed")
-        assert not at.exception
         assert "recorded when the Atlas was made" in shown(at)
         assert "Before fine-tuning: layer" in described(at)
     at = opened("fine-tuning", tab="changed", set="own", model="atlas-gpt-2", trained="lora", sentence="1")
-    assert not at.exception
     assert "trained on this server" in shown(at)
 
 
 @pytest.mark.parametrize("query", [{"head": "99.1"}, {"sentence": "80"}, {"trained": "head"}])
 def test_links_to_what_did_not_change(query: dict[str, str]) -> None:
     at = opened("fine-tuning", tab="changed", **query)
-    assert not at.exception
     assert at.warning
     assert "After fine-tuning: layer" in described(at)
 
@@ -89,7 +82,6 @@ def test_stored_runs_are_drawn_at_once(
 ) -> None:
     monkeypatch.setattr(engine, "stream", None)
     at = opened("fine-tuning", **query)
-    assert not at.exception
     assert said in shown(at)
     assert drawn in html_of(at)
 
@@ -97,10 +89,8 @@ def test_stored_runs_are_drawn_at_once(
 def test_own_lines_get_a_curve_on_a_click(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve, "STEPS", 1)
     at = opened("fine-tuning", tab="curve", set="own")
-    assert not at.exception
     assert "not recorded" in shown(at)
     widget(at.button, "Measure here").click().run()
-    assert not at.exception
     assert "Mean of 3 seeds, measured" in shown(at)
     assert not [key for key in session.results._stored if key[0] == "learning curve"]
 
@@ -108,14 +98,12 @@ def test_own_lines_get_a_curve_on_a_click(monkeypatch: pytest.MonkeyPatch) -> No
 def test_own_lines_stay_in_the_session() -> None:
     session.results.clear()
     at = opened("fine-tuning", **QUICK, set="own", model="atlas-gpt-2")
-    assert not at.exception
     assert "12 training and 4 held-out texts in 2 classes" in shown(at)
     assert not [key for key in session.results._stored if key[0] == "fine-tuning"]
 
 
 def test_own_pairs_are_drawn_as_two_segments() -> None:
     at = opened("fine-tuning", **QUICK, set="own-pair")
-    assert not at.exception
     assert "18 training and 6 held-out texts in 2 classes" in shown(at)
     assert "c none s1" in html_of(at)
 
@@ -128,14 +116,12 @@ def test_a_file_of_own_texts_predicts_them_and_stays_in_the_tab() -> None:
     at = opened("fine-tuning", tab="load")
     assert "of 14 held-out texts are predicted right" in shown(at)
     at.file_uploader[0].set_value(("a.safetensors", last.weights, "application/octet-stream")).run()
-    assert not at.exception
     assert "other classes than the file" in shown(at)
     assert "<b> " in described(at)
     at.text_area[0].set_value("\n".join(f"{e.label}: {e.text}" for e in (*data.train, *data.held_out))).run()
     assert "of 2 held-out texts are predicted right" in shown(at)
     assert not [key for key in session.results._stored if "load" in str(key[0])]
     at.file_uploader[0].set_value(("a.safetensors", b"no weights", "application/octet-stream")).run()
-    assert not at.exception
     assert "no safetensors file" in shown(at)
 
 
@@ -149,14 +135,12 @@ def test_a_file_of_own_texts_predicts_them_and_stays_in_the_tab() -> None:
 )
 def test_widths_answer_from_measured_runs(query: dict[str, str], said: str) -> None:
     at = opened("fine-tuning", tab="widths", **query)
-    assert not at.exception
     assert said in shown(at)
     assert "the head alone" in shown(at)
 
 
 def test_gpts_format_is_drawn_with_its_tokens() -> None:
     at = opened("fine-tuning", **QUICK, set="pair", model="atlas-gpt-2", format="orders")
-    assert not at.exception
     assert "in GPT’s format" in shown(at)
     for role in ("start", "delimiter", "extract"):
         assert f">{role}<" in html_of(at)
@@ -164,14 +148,12 @@ def test_gpts_format_is_drawn_with_its_tokens() -> None:
 
 def test_a_visitors_multiple_choice_has_a_box_and_opens_with_the_decoder() -> None:
     at = opened("fine-tuning", **QUICK, set="own-choice")
-    assert not at.exception
     assert "The king was old. | She died. | He died." in at.text_area[0].value
     assert widget(at.selectbox, "Live model").value == "atlas-gpt-2"
 
 
 def test_gpts_multiple_choice_is_a_row_for_each_answer() -> None:
     at = opened("fine-tuning", **QUICK, set="choice", model="atlas-gpt-2")
-    assert not at.exception
     assert "24 training and 24 held-out texts" in shown(at)
     assert "softmax over the scores" in shown(at)
     assert html_of(at).count(">extract<") == 2
@@ -179,20 +161,17 @@ def test_gpts_multiple_choice_is_a_row_for_each_answer() -> None:
 
 def test_t5s_label_is_text() -> None:
     at = opened("fine-tuning", epochs="1", model="atlas-t5")
-    assert not at.exception
     assert "No head: the label is generated" in shown(at)
     assert "▁class" in html_of(at)
 
 
 def test_bart_gets_a_text_on_both_sides() -> None:
     at = opened("fine-tuning", **QUICK, model="atlas-bart")
-    assert not at.exception
     assert "Decoder input: the same" in shown(at)
     assert "Adapters" not in [option for group in at.button_group for option in group.options]
 
 
 def test_a_size_is_trained() -> None:
     at = opened("fine-tuning", epochs="1", trained="adapters", size="2")
-    assert not at.exception
     # head, and in each of 4 layers two matrices of 2 x 192
     assert f"{579 + 4 * 2 * 2 * 192:,} parameters trained" in shown(at)
