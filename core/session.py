@@ -155,14 +155,21 @@ def may_measure() -> bool:
 
 
 def measured(
-    key: Hashable, compute: Callable[[], T], progress: Progress, *, again: bool = False, part: bool = False
+    key: Hashable,
+    compute: Callable[[], T],
+    progress: Progress,
+    *,
+    again: bool = False,
+    part: bool = False,
+    timed: bool = True,
 ) -> T:
     """The measurement stored under ``key``, or a new one; only one measurement runs at a time.
 
     Concurrent measurements would distort each other's times; a waiting visitor sees why. An exception of ``progress``
     ends the waiting and the measurement. ``again`` repeats a stored measurement. This is not :func:`cached`, since the
     progress belongs to the visitor who waits and must not be replayed to the next. ``part`` of what a page shows, such
-    as the times beside two predictions, also runs where the host wants no measurements.
+    as the times beside two predictions, also runs where the host wants no measurements. What is not ``timed``, as a
+    training is not, lets others compute at its steps.
 
     Raises:
         MeasuringOff: the host wants none.
@@ -179,12 +186,12 @@ def measured(
         )
     _measurements.append(key)
     try:
-        return _measured(key, compute, progress, again)
+        return _measured(key, compute, progress, again, timed)
     finally:
         _measurements.remove(key)
 
 
-def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again: bool) -> T:
+def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again: bool, timed: bool) -> T:
     """:func:`measured` for one of the calls that may run or wait."""
     with turns.aside():
         while not _measuring.acquire(timeout=0.5):
@@ -192,7 +199,7 @@ def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again
     try:
         if not again and (stored := results.get(key)) is not None:
             return stored  # type: ignore[no-any-return]
-        with turns.uninterrupted():
+        with turns.uninterrupted() if timed else nullcontext():
             result = compute()
         results.put(key, result)
         return result

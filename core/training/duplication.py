@@ -19,18 +19,30 @@ from torch import Tensor, nn
 
 from core.efficiency.duplication import CHUNK, EVALUATED, FILE, POSITIONS, STEPS, SYMBOLS, TRAINED, Row, stored
 from core.efficiency.lengths import machine
+from core.efficiency.timing import Progress
 from core.sparse import hashing
 from core.training.files import append
+from core.turns import turns
 
 WIDTH, HEADS, TEXTS = 64, 2, 16
+SHOWN = 20
+"""Steps of which one is told."""
 RATE, WARMUP = 3e-3, 100
 
 
 class DuplicationModel(nn.Module):
     """One layer of attention with shared queries and keys and one feed-forward layer, both residual."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int) -> None:
         super().__init__()
+        self.random = torch.Generator()
+        """Of texts and rotations; it goes on where the initial weights end."""
+        with torch.random.fork_rng(devices=[]):  # visitors of a page share torch's generator
+            torch.manual_seed(seed)
+            self._initialize()
+            self.random.set_state(torch.get_rng_state())
+
+    def _initialize(self) -> None:
         self.symbols = nn.Embedding(SYMBOLS + 1, WIDTH)
         self.positions = nn.Parameter(torch.randn(POSITIONS, WIDTH))
         self.before, self.between, self.after = (nn.LayerNorm(WIDTH) for _ in range(3))
@@ -51,19 +63,18 @@ class DuplicationModel(nn.Module):
         logits: Tensor = self.scores(self.after(states + self.feed_forward(self.between(states))))
         return logits
 
-    @staticmethod
-    def shared(vectors: Tensor, rounds: int) -> Tensor:
+    def shared(self, vectors: Tensor, rounds: int) -> Tensor:
         """(R, H, n, n) rounds in which a query attends to a key: to earlier ones, or to itself alone."""
         n = vectors.shape[-2]
         if not rounds:
             return hashing.with_itself(torch.ones(n, n).tril(-1))
-        rotation = torch.randn(HEADS, vectors.shape[-1], rounds, n // CHUNK)  # 2 n / m buckets
+        rotation = torch.randn(HEADS, vectors.shape[-1], rounds, n // CHUNK, generator=self.random)  # 2 n / m buckets
         return hashing.with_itself(hashing.count_shared_rounds(hashing.buckets_of(vectors, rotation), CHUNK))
 
 
-def texts(count: int) -> Tensor:
-    """(count, n) texts 0w0w with w of symbols from 1; torch's generator samples them."""
-    word = torch.randint(1, SYMBOLS + 1, (count, POSITIONS // 2 - 1))
+def texts(count: int, random: torch.Generator) -> Tensor:
+    """(count, n) texts 0w0w with w of symbols from 1."""
+    word = torch.randint(1, SYMBOLS + 1, (count, POSITIONS // 2 - 1), generator=random)
     mark = torch.zeros(count, 1, dtype=torch.long)
     return torch.cat([mark, word, mark, word], dim=1)
 
@@ -74,15 +85,17 @@ def second_word(model: DuplicationModel, ids: Tensor, rounds: int) -> tuple[Tens
     return model(ids, rounds)[:, half:-1], ids[:, half + 1 :]
 
 
-def trained(rounds: int, seed: int, steps: int = STEPS) -> DuplicationModel:
+def trained(rounds: int, seed: int, steps: int = STEPS, tell: Progress = lambda share, doing: None) -> DuplicationModel:
     """A model after training with that many rounds; a function of the seed."""
-    torch.manual_seed(seed)
-    model = DuplicationModel()
+    model = DuplicationModel(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0, betas=(0.9, 0.98))
     for step in range(steps):
+        turns.step()
+        if step % SHOWN == 0:
+            tell(step / steps, f"{step:,} of {steps:,} steps")
         for group in optimizer.param_groups:
             group["lr"] = RATE * min(1.0, (step + 1) / WARMUP, 3 * (1 - step / steps))
-        logits, labels = second_word(model, texts(TEXTS), rounds)
+        logits, labels = second_word(model, texts(TEXTS, model.random), rounds)
         nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -93,9 +106,15 @@ def trained(rounds: int, seed: int, steps: int = STEPS) -> DuplicationModel:
 @torch.no_grad()
 def accuracy(model: DuplicationModel, rounds: int, count: int = 200) -> float:
     """Share of the symbols of the second w that are predicted, over new texts."""
-    torch.manual_seed(1_000)
-    logits, labels = second_word(model, texts(count), rounds)
+    model.random.manual_seed(1_000)
+    logits, labels = second_word(model, texts(count, model.random), rounds)
     return float((logits.argmax(-1) == labels).float().mean())
+
+
+def repeat(rounds: int, tell: Progress) -> dict[int, float]:
+    """The accuracies of the model of seed 0, trained once more, by the rounds at evaluation."""
+    model = trained(rounds, 0, tell=tell)
+    return {other: accuracy(model, other) for other in EVALUATED}
 
 
 def sweep(done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:

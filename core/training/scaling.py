@@ -29,6 +29,7 @@ from core.training.objectives import build
 from core.training.objectives.causal import CausalModel, NextToken
 from core.training.tokens import Ints
 from core.training.train import STATE, Trainer
+from core.turns import turns
 
 MEASURED = 300
 """Held-out windows for a loss."""
@@ -60,11 +61,12 @@ def sweep(wanted: Sequence[Run], done: Sequence[Run], corpus: Path) -> Iterator[
 
 
 def repeat(run: Run, tell: Progress) -> Run:
-    """A run of seed 0 on at most ``SWEPT[1]`` tokens once more: the same batches, so the same loss up to rounding."""
+    """A run of seed 0 once more: the same batches, so the same loss up to rounding."""
     with _trainer(run, None) as trainer:
         while (used := trainer.used()) < 1:
             if trainer.progress.step % SHOWN == 0:
                 tell(used, f"{trainer.progress.tokens:,} tokens")
+            turns.step()
             trainer.update()  # no dropout, so nothing random
         return _measured(run, trainer.objective)
 
@@ -102,7 +104,7 @@ class _Stored(NextToken):
 
 def store_windows(corpus: Path) -> None:
     """Write what `repeat` reads."""
-    run = Run(*SWEPT[0], SWEPT[1], _recipe().step_tokens, SIZES[SWEPT[0]], 0)
+    run = Run(*SWEPT[0], max(TOKENS), _recipe().step_tokens, SIZES[SWEPT[0]], 0)
     with _trainer(run, corpus) as trainer:
         own = trainer.objective
         size = own.tokenizer.get_vocab_size(), own.model.full.config.bos_token_id

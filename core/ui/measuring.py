@@ -38,10 +38,12 @@ class Measurement(Generic[T]):
     Args:
         name: of the widgets.
         key: under which all visitors share the result.
+        training: rather than a time, so others may compute meanwhile.
     """
 
-    def __init__(self, state: PageState, name: str, key: Hashable, label: str = "Measure here") -> None:
-        self.key, self.slot, self.label = key, state.key(f"{name}.run"), label
+    def __init__(self, state: PageState, name: str, key: Hashable, *, training: bool = False) -> None:
+        self.key, self.slot, self.timed = key, state.key(f"{name}.run"), not training
+        self.label = "Train here" if training else "Measure here"
         self._go, self._stop = state.key(f"{name}.go"), state.key(f"{name}.stop")
 
     @property
@@ -65,7 +67,7 @@ class Measurement(Generic[T]):
             return
         tell = self._progress.progress
         try:
-            session.measured(self.key, lambda: compute(tell), tell, again=True)
+            session.measured(self.key, lambda: compute(tell), tell, again=True, timed=self.timed)
         finally:
             st.session_state[self.slot] = False
         st.rerun()

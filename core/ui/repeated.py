@@ -18,7 +18,7 @@ class Repeated:
     def __init__(self, view: View, stored: Sequence[Run], wanted: Run, at: DeltaGenerator) -> None:
         self.stored = next(run for run in stored if run.point == wanted.point)
         self._measurement: Measurement[Run] = Measurement(
-            view.state, "again", ("training run", wanted.point), "Train here"
+            view.state, "again", ("training run", wanted.point), training=True
         )
         self._measurement.draw(at)
         self.own = self._measurement.result

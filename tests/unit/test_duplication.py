@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -10,8 +12,7 @@ from core.training import duplication
 
 
 def test_a_text_is_0w0w() -> None:
-    torch.manual_seed(1)
-    ids = duplication.texts(3)
+    ids = duplication.texts(3, torch.Generator().manual_seed(1))
     first, second = ids.chunk(2, dim=1)
     assert torch.equal(first, second)
     assert (first[:, 0] == 0).all()
@@ -23,8 +24,8 @@ def test_a_text_is_0w0w() -> None:
 def test_hashing_in_one_chunk_is_full_attention_and_no_position_attends_to_a_later_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    torch.manual_seed(1)
-    model, ids = duplication.DuplicationModel().eval(), duplication.texts(2)
+    model = duplication.DuplicationModel(1).eval()
+    ids = duplication.texts(2, model.random)
     full = model(ids, 0)
     assert not torch.allclose(model(ids, 1), full, atol=1e-3)
     later = ids.clone()
@@ -40,6 +41,18 @@ def test_training_is_a_function_of_the_seed_and_what_is_done_is_not_run_again() 
     assert not torch.equal(one, other)
     done = [stored.Row(rounds, 0, 0, 1.0, 1, 1.0, "") for rounds in stored.TRAINED]
     assert list(duplication.sweep(done, 1)) == []
+
+
+def test_a_model_trained_again_leaves_torchs_generator_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplication, "trained", partial(duplication.trained, steps=2))
+    told: list[float] = []
+    torch.manual_seed(5)
+    found = duplication.repeat(1, lambda share, doing: told.append(share))
+    after = torch.rand(1)
+    assert list(found) == list(stored.EVALUATED)
+    assert told == [0.0]
+    torch.manual_seed(5)
+    assert torch.equal(after, torch.rand(1))
 
 
 def test_the_sweep_is_whole_and_more_rounds_help_a_model_trained_with_one() -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.costs.known import DATA, formulas
 from core.costs.scaling import PETAFLOP_DAY, Law, laws
-from core.costs.trained import SIZES, SWEPT, Fitted, Run, by_setting, fitted_law, read
+from core.costs.trained import SIZES, Fitted, Run, by_setting, fitted_law, read
 from core.costs.trained import TOKENS as AMOUNTS
 from core.figures.labels import in_operations, short, whole
 from core.figures.lines import Line, line_chart
@@ -41,7 +41,7 @@ NETWORK = Choice(
 AMOUNT = Choice(
     name="amount",
     label="Tokens",
-    options={str(tokens): f"{tokens:,}" for tokens in AMOUNTS if tokens <= SWEPT[1]},
+    options={str(tokens): f"{tokens:,}" for tokens in AMOUNTS},
     style="row",
 )
 _POINTS = 41

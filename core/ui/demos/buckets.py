@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from core import session
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import buckets, duplication, samples
 from core.efficiency.buckets import Buckets
@@ -20,8 +21,9 @@ from core.sparse.reformer import by_context, inversion_error, shape_of
 from core.table import Table
 from core.ui.demos.cover import choice_judge
 from core.ui.demos.demo import Demo, DemoView, Menu
+from core.ui.measuring import Measurement
 from core.ui.page import theme
-from core.ui.param import Integer, Seed, Text
+from core.ui.param import Choice, Integer, Seed, Text
 
 SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {samples.CLUE}"
 """Days of the lighthouse keeper's log between two equal sentences."""
@@ -30,6 +32,12 @@ ROUNDS = Menu(name="rounds", label="Rounds", low=1, high=8, options=(1, 2, 4, 8)
 LAYER = Menu(name="layer", label="Layer", low=1, high=200, alone=True)
 HEAD = Integer(name="head", label="Head", default=1, low=1, high=256, width=170)
 SEED = Integer(name="seed", label="Seed of the rotations", low=Seed.low, high=Seed.high, width=170)
+TAUGHT = Choice(
+    name="taught",
+    label="Trained with",
+    options={str(n): f"{n} round{'s' * (n > 1)}" if n else "full attention" for n in duplication.TRAINED},
+    style="row",
+)
 _LAST = 128
 """Bytes at the end of a text whose surprisal is measured."""
 _CELLS = 64
@@ -72,7 +80,7 @@ def hashing_demo(view: DemoView) -> None:
     with st.expander("Cost against length"):
         _growth(view, hashing.chunk)
     with st.expander(view.words.label("duplication")):
-        _duplication(view)
+        again, taught = _duplication(view)
     # computed when opened: they take seconds
     for name, label, draw in (
         ("recall", "Recall against work", partial(_recall, view, ids, layer - 1, head - 1, seed)),
@@ -93,6 +101,13 @@ def hashing_demo(view: DemoView) -> None:
         width=config.hidden_size,
         megabytes=f"{8 * n * config.hidden_size / 1e6:.1f}",
     )
+    again.run(lambda tell: _trained(taught, tell))
+
+
+def _trained(rounds: int, tell: session.Progress) -> dict[int, float]:
+    from core.training.duplication import repeat
+
+    return repeat(rounds, tell)
 
 
 def _sorted_bytes(view: DemoView, result: Buckets) -> None:
@@ -178,8 +193,9 @@ def _growth(view: DemoView, chunk: int) -> None:
     view.picture("bucket-costs", figure, Table.from_columns(columns), note="Growth")
 
 
-def _duplication(view: DemoView) -> None:
-    """Draw the accuracy of models on 0w0w by rounds in training and at evaluation, as the sweep stored it."""
+def _duplication(view: DemoView) -> tuple[Measurement[dict[int, float]], int]:
+    """Draw the accuracy of models on 0w0w by rounds in training and at evaluation, as the sweep stored it; return the
+    training of one of them again, and its rounds."""
     rows = duplication.stored()
     known = {n: f"{n} round{'s' * (n > 1)}" if n else "full" for n in duplication.EVALUATED}
     shares = [[duplication.accuracy(one, other) for other in known] for one in duplication.TRAINED]
@@ -206,6 +222,15 @@ def _duplication(view: DemoView) -> None:
         seconds=f"{median(row.seconds for row in rows):.0f}",
         machine=plain_machine(rows[0].machine),
     )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        taught, place = int(TAUGHT.draw(view.state)), st.empty()
+    again: Measurement[dict[int, float]] = Measurement(view.state, "again", ("duplication", taught), training=True)
+    again.draw(place)
+    if found := again.result:
+        first = {row.evaluated: row.accuracy for row in rows if (row.trained, row.seed) == (taught, 0)}
+        words = [f"{known[n]} {percent(share)} ({percent(first[n])})" for n, share in found.items()]
+        view.note("Again", values=", ".join(words))
+    return again, taught
 
 
 def reading_demo(view: DemoView) -> None:
@@ -245,5 +270,5 @@ def _inversion_error(checkpoint: Checkpoint, text: str) -> float:
     return inversion_error(checkpoint.model, buckets.prepare(checkpoint, text))
 
 
-HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (TEXT, ROUNDS, LAYER, HEAD, SEED))
+HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (TEXT, ROUNDS, LAYER, HEAD, SEED, TAUGHT))
 READING = Demo("reading", reading_demo, lambda spec: spec.offers("hashing"), (TEXT,))

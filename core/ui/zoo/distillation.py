@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core import checkpoints, session
@@ -9,7 +11,7 @@ from core.efficiency.lengths import plain_machine
 from core.figures.labels import percent, short
 from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import DASHES
-from core.finetuning.measured import ALPHAS, TEMPERATURES, Distillation, Network, Spread, distillation, networks
+from core.finetuning.measured import ALPHAS, TEMPERATURES, Distillation, Network, Spread, Step, distillation, networks
 from core.table import Table
 from core.ui.measuring import Measurement
 from core.ui.page import accent, theme
@@ -41,9 +43,11 @@ def draw(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         alpha = float(ALPHA.draw(state))
         t = int(TEMPERATURE.draw(state))
-        button = st.empty()
+        button, training = st.empty(), st.empty()
     measurement: Measurement[dict[str, Network]] = Measurement(state, "times", ("student and teacher",))
     measurement.draw(button)
+    again: Measurement[list[Step]] = Measurement(state, "again", ("student", alpha, t), training=True)
+    again.draw(training)
     own, alone, teacher = runs.last(alpha, t), runs.last(LABELS, t), runs.other("teacher")
     gain, net = own.minus(alone), measurement.result or networks()
     view.say(
@@ -56,7 +60,12 @@ def draw(view: View) -> None:
         better=sum(value > 0 for value in gain.values),
         seeds=runs.seeds,
     )
-    _curves(view, runs, alpha, t)
+    _curves(view, runs, alpha, t, again.result or ())
+    if steps := again.result:
+        stored = runs.last(alpha, t).values[0]
+        view.note("Again", own=percent(steps[-1].accuracy), stored=percent(stored))
+    else:
+        view.note("Repeat")
     view.note(
         "Sizes",
         student=_size(net["student"]),
@@ -70,6 +79,7 @@ def draw(view: View) -> None:
     _grid(view, runs, t)
     view.how_it_works(seeds=runs.seeds)
     measurement.run(_time)
+    again.run(lambda tell: _trained(alpha, t, tell))
 
 
 def _time(tell: session.Progress) -> dict[str, Network]:
@@ -78,6 +88,12 @@ def _time(tell: session.Progress) -> dict[str, Network]:
 
     checkpoint = session.checkpoint(checkpoints.first("fine-tuning")[0])
     return {network.model: network for network in measure_networks(checkpoint, SENTENCE, tell)}
+
+
+def _trained(alpha: float, t: int, tell: session.Progress) -> list[Step]:
+    from core.training.sweeps import repeat_student
+
+    return repeat_student(session.checkpoint(checkpoints.first("fine-tuning")[0]), alpha, t, tell)
 
 
 def _accuracy(spread: Spread) -> str:
@@ -89,8 +105,9 @@ def _size(network: Network) -> str:
     return f"{short(network.parameters)} parameters, {1e3 * network.seconds:.1f} ms ({low:.1f} to {high:.1f})"
 
 
-def _curves(view: View, runs: Distillation, alpha: float, t: int) -> None:
-    """Held-out accuracy by step: the chosen student, the labels alone, the teacher and the majority."""
+def _curves(view: View, runs: Distillation, alpha: float, t: int, again: Sequence[Step]) -> None:
+    """Held-out accuracy by step: the chosen student, the labels alone, the teacher and the majority; and of the student
+    that was trained again."""
     names, look = view.words.front["lines"], theme()
     shown = {names["student"]: runs.curve(alpha, t)} if alpha != LABELS else {}
     shown[names["alone"]] = runs.curve(LABELS, t)
@@ -109,6 +126,8 @@ def _curves(view: View, runs: Distillation, alpha: float, t: int) -> None:
     ends = [min(lines[-1].positions), max(lines[-1].positions)]
     for name, dash in (("teacher", "longdash"), ("majority", "dot")):
         lines.append(Line(names[name], ends, [runs.other(name).mean] * 2, look.muted, dash))
+    if again:
+        lines.append(Line(names["again"], [one.step for one in again], [one.accuracy for one in again], look.ink))
     figure = line_chart(
         lines,
         view.words.label("accuracy"),
