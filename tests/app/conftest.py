@@ -14,6 +14,7 @@ from core.settings import settings
 from core.ui.data_table import data_table
 from core.ui.links import PageState
 from core.ui.panel import Offer
+from core.ui.section import pages
 from tests import termbase
 from tests.downloads import draw_at_once
 
@@ -21,6 +22,7 @@ from tests.downloads import draw_at_once
 @pytest.fixture(scope="session", autouse=True)
 def _every_run() -> Iterator[None]:
     """Whatever a page test draws, in the test that drew it: no exception, and no words that the term base forbids."""
+    pages()  # what their links carry is known from here on
     run, read = AppTest._run, set[str]()
 
     def checked(at: AppTest, *given: Any, **named: Any) -> AppTest:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.ui.section import pages
 from tests.app.history import back
 from tests.pages import link, opened
-
-pages()  # what their links carry is known from here on
 
 
 def page() -> None:

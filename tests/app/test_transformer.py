@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from core import links
 from core.content import content
-from core.ui.section import pages
 from core.ui.transformer import STEPS, Moved
 from tests.pages import link, opened, protos, shown, widget
 
@@ -26,7 +25,6 @@ def data(at: AppTest) -> dict[str, Any]:
 
 @pytest.mark.parametrize("architecture", STEPS)
 def test_each_architecture_opens_filled_and_bounded(architecture: str) -> None:
-    pages()  # declares what links can carry
     at = opened("transformer", architecture=architecture)
     assert not at.warning
     run = data(at)
