@@ -13,10 +13,7 @@ from core.catalogue.schema import BRANCHES
 from core.content import content
 from core.ui.home import LAST, SENTENCE, LastView
 from core.ui.page import plain
-from core.ui.section import pages
 from tests.pages import opened, protos, shown, widget
-
-pages()  # what their links carry is known from here on
 
 
 def figures(at: AppTest) -> int:
