@@ -104,7 +104,7 @@ def combined(network: Any, ids: Tensor, real: Tensor, at: Tensor) -> Tensor:
         ids, real: (rows, n), real 0 at padding.
         at: (rows,) positions, neither the first nor the last of a row.
     """
-    states, rows = network.states(ids, real)[-1], torch.arange(len(ids))
+    states, rows = network.states(ids, real)[-1], torch.arange(len(ids), device=ids.device)
     logits = torch.stack([states[0, rows, at - 1], states[1, rows, at + 1]]) @ network.embed.weight.T + network.bias
     logs = logits.log_softmax(-1)
     both = (logs.sum(0) - network.bias.log_softmax(-1)).log_softmax(-1)

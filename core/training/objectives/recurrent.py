@@ -1,8 +1,7 @@
 r"""ELMo's two language models (Peters et al., 2018) on chunks of documents: `core.checkpoints.recurrent`.
 
-In training, the softmax of a batch is over its token and a sample S of others, as in the paper's code: with q(w) the
-frequency of w, the logits are :math:`z_w - \log q(w)` (Jean et al., 2015). Measured is the whole softmax. The
-embeddings start from the largest singular values of a BERT's, the biases from the frequencies.
+The softmax is over the whole vocabulary, where the paper's code samples. The embeddings start from the largest singular
+values of a BERT's, the biases from the frequencies.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ class RecurrentObjective(Objective):
         settings = self.recipe.model
         counts = np.bincount(self.train.sentences.flat, minlength=self.tokenizer.get_vocab_size()) + 1.0
         counts[[self.words.begin, self.words.end]] = len(self.train)
-        self.frequency = torch.from_numpy(counts / counts.sum()).float()
+        frequency = torch.from_numpy(counts / counts.sum()).float()
         model = BidirectionalLM(len(counts), int(settings["width"]), int(settings["units"]))
-        model.bias.data.copy_(self.frequency.log())
+        model.bias.data.copy_(frequency.log())
         words = self.bert().bert.embeddings.word_embeddings.weight
         words = factorize(words.detach(), model.embed.embedding_dim)[0]
         model.embed.weight.data.copy_(words / words.std() * model.embed.embedding_dim**-0.5)
@@ -61,17 +60,15 @@ class RecurrentObjective(Objective):
         return models.finished_bert(str(self.recipe.model["start"]), self.stages).eval()
 
     def batch(self, step: int) -> Batch:
-        rng = np.random.default_rng([self.recipe.seed, 1, step])
-        chances = self.frequency.double().numpy()
-        some = rng.choice(len(chances), int(self.recipe.data["sampled"]), p=chances / chances.sum())
-        return self.rows(self.train, self.epochs[step]) | batches.tensors(sampled=np.unique(some))
+        return self.rows(self.train, self.epochs[step])
 
     def rows(self, side: Documents, index: Ints) -> Batch:
-        """Chunks of one padded size."""
-        ids = np.full((len(index), int(side.sizes()[index[0]])), self.words.pad, dtype=np.int64)
-        for row, chunk in enumerate(index.tolist()):
-            text = self.words.framed(side.chunk(chunk))
-            ids[row, : len(text)] = text
+        """Chunks, padded to the longest."""
+        texts = [self.words.framed(side.chunk(chunk)) for chunk in index.tolist()]
+        width = batches.round_up(np.array(max(map(len, texts))), documents.ROUND)
+        ids = np.full((len(index), int(width)), self.words.pad, dtype=np.int64)
+        for row, text in zip(ids, texts, strict=True):
+            row[: len(text)] = text
         return batches.tensors(ids=ids, real=(ids != self.words.pad).astype(np.int64))
 
     def targets(self, batch: Batch) -> Iterator[tuple[Tensor, Tensor]]:
@@ -81,17 +78,10 @@ class RecurrentObjective(Objective):
         return zip(self.model.predicting(batch["ids"], batch["real"]), labels, strict=True)
 
     def loss(self, batch: Batch) -> Tensor:
-        some, bias = batch["sampled"], self.model.bias - self.frequency.log()
-        losses = []
-        for states, labels in self.targets(batch):
-            right = (states * self.model.embed(labels)).sum(-1) + bias[labels]
-            others = states @ self.model.embed(some).T + bias[some]
-            others = others.masked_fill(some == labels[:, None], -torch.inf)
-            losses.append((torch.cat([right[:, None], others], dim=1).logsumexp(1) - right).mean())
-        return torch.stack(losses).mean()
+        return torch.stack([self.nats(*pair) for pair in self.targets(batch)]).mean()
 
-    def whole(self, states: Tensor, labels: Tensor) -> Tensor:
-        """Mean cross-entropy in nats of the softmax over all tokens."""
+    def nats(self, states: Tensor, labels: Tensor) -> Tensor:
+        """Mean cross-entropy in nats."""
         return linear_cross_entropy(states, self.model.embed.weight, labels, self.model.bias)
 
     def held_out(self, most: int) -> Iterator[Batch]:
@@ -104,7 +94,7 @@ class RecurrentObjective(Objective):
         nats, count = np.zeros(2), 0
         for batch in self.held_out(CURVE):
             number = int(batch["real"][:, 1:].sum())
-            nats += [number * float(self.whole(*pair)) for pair in self.targets(batch)]
+            nats += [number * float(self.nats(*pair)) for pair in self.targets(batch)]
             count += number
         return {f"perplexity, {name}": math.exp(v) for name, v in zip(("left", "right"), nats / count, strict=True)}
 
@@ -119,13 +109,13 @@ class RecurrentObjective(Objective):
             ids, real = batch["ids"], batch["real"]
             pairs = real[:, 1:].bool()
             before, after = ids[:, :-1][pairs].cpu().numpy(), ids[:, 1:][pairs].cpu().numpy()
-            sums["LSTMs"] += [len(before) * float(self.whole(*pair)) for pair in self.targets(batch)]
+            sums["LSTMs"] += [len(before) * float(self.nats(*pair)) for pair in self.targets(batch)]
             sums["bigram model"] -= [bigrams[0].log(before, after).sum(), bigrams[1].log(after, before).sum()]
             sums["unigram model"] -= [np.log(m.unigram[t]).sum() for m, t in zip(bigrams, (after, before), strict=True)]
             count += len(before)
             at = torch.from_numpy(rng.integers(1, (real.sum(1) - 1).cpu().numpy())).to(ids.device)
             rows = torch.arange(len(ids), device=ids.device)
-            masked = ids.index_put((rows, at), torch.tensor(self.words.mask))
+            masked = ids.index_put((rows, at), torch.tensor(self.words.mask, device=ids.device))
             guesses = dict(zip(("left", "right", "both"), combined(self.model, ids, real, at).argmax(-1), strict=True))
             states = bert.bert(masked, real).last_hidden_state[rows, at]
             guesses["both, Atlas BERT"] = bert.cls.predictions(states).argmax(-1)
