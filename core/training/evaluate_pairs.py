@@ -16,7 +16,7 @@ from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.measures import OUT, STORY, WRITTEN, Numbers, hold_out_every, story_chunks, token_ids
 from core.training.objectives.pairs import BRIDGED, made_fusions, token
-from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, corrupted, prefix
+from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, connective, corrupted, prefix
 
 PAIRS = 400
 """Held-out sentences of the corpus per direction or task."""
@@ -162,7 +162,7 @@ def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, li
     sentences = [Fusion(*row) for row in measures.read_table(SENTENCES)]
     yield WRITTEN.format(len(sentences)), sentences
     if path is not None:
-        held = list(made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True))
+        held = [one for _, one in made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True)]
         fusions = _evenly(held, FUSED)
         yield OUT.format(len(fusions)), fusions
         even = [one for word in CONNECTIVES for one in [one for one in held if one.connective == word][:EACH]]
@@ -173,7 +173,7 @@ def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> Numbers:
     """Connectives and whole sentences restored, in percent, and the baseline of the most frequent connective."""
     outputs = measures.rewrite(checkpoint, [row.parts for row in rows])
     often = max(sum(row.connective == word for row in rows) for word in CONNECTIVES)
-    connectives = [connective(output, row) for output, row in zip(outputs, rows, strict=True)]
+    connectives = [connective(output, row.parts) for output, row in zip(outputs, rows, strict=True)]
     return {
         "connective": measures.equal(connectives, [row.connective for row in rows]),
         "connective, the most frequent one always": 100 * often / len(rows),
@@ -181,17 +181,6 @@ def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> Numbers:
             map(corpora.normalized, outputs), [corpora.normalized(row.whole) for row in rows]
         ),
     }
-
-
-def connective(output: str, row: Fusion) -> str:
-    """The connective of the output that is not in the two sentences; may be empty."""
-    before = corpora.normalized(row.parts).split()
-    for word in corpora.normalized(output).split():
-        if word in before:
-            before.remove(word)
-        elif word in CONNECTIVES:
-            return word
-    return ""
 
 
 def two_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:

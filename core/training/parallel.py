@@ -11,7 +11,10 @@ Sentence fusion: a sentence of two clauses is split at its connective, and the m
 
 The split removes the connective and a comma before it. A simple rule selects the sentences: each clause has three to
 fourteen words and starts with a subject, not with a preposition or a conjunction, and there is no other comma and no
-quotation. The rule has no grammar, so a few halves are not sentences.
+quotation. The rule has no grammar, so a few halves are not sentences. Sentences that it does not select may be split,
+too, for training alone (`split_anywhere`): they teach to copy, where the rule's few would be learned by heart.
+
+    He took his hat and went to the door.   ->   He took his hat. Went to the door.
 """
 
 from __future__ import annotations
@@ -187,6 +190,10 @@ _CUT = re.compile(
     rf"^(?P<first>[A-Z][^,;:\"()]*?),? (?P<connective>{'|'.join(CONNECTIVES)}) "
     rf"(?P<second>(?:{_OPENERS}|[A-Z][a-z]+) [^,;:\"()]*[^,;:\"()\s])(?P<end>[.!?])$"
 )
+_ANYWHERE = re.compile(
+    rf"^(?P<first>[A-Z][^;:\"()]*?),? (?P<connective>{'|'.join(CONNECTIVES)}) "
+    r"(?P<second>[^,;:\"()][^;:\"()]*[^,;:\"()\s])(?P<end>[.!?])$"
+)
 _FALSE_START = re.compile(
     r"(?:After|And|As|At|Before|But|By|For|From|How|If|In|Into|Now|Nor|Of|On|Or|So|Than|Though|To|What|When|Where|While|Who"
     r"|With|Yet)\b"
@@ -206,18 +213,36 @@ class Fusion(NamedTuple):
 def cut(sentence: str) -> Fusion | None:
     """The sentence split at its first connective; None where the rule does not apply."""
     match = _CUT.match(sentence)
-    if match is None:
+    if match is None or _FALSE_START.match(match["first"]) or _FALSE_END.search(match["first"]):
         return None
+    return _halves(match)
+
+
+def split_anywhere(sentence: str) -> Fusion | None:
+    """A sentence that the rule does not select, split at its first connective; None where there is none."""
+    match = None if cut(sentence) else _ANYWHERE.match(sentence)
+    return None if match is None else _halves(match)
+
+
+def _halves(match: re.Match[str]) -> Fusion | None:
     first, second = match["first"], match["second"]
     words = len(first.split()), len(second.split())
-    if min(words) < LEAST_WORDS or max(words) > MOST_WORDS or _FALSE_START.match(first) or _FALSE_END.search(first):
+    if min(words) < LEAST_WORDS or max(words) > MOST_WORDS:
         return None
-    return Fusion(f"{first}. {second[0].upper()}{second[1:]}{match['end']}", sentence, match["connective"])
+    return Fusion(f"{first}. {second[0].upper()}{second[1:]}{match['end']}", match.string, match["connective"])
 
 
-def fusions(sentences: Iterable[str]) -> Iterator[Fusion]:
+def fusions(sentences: Iterable[str], split: Callable[[str], Fusion | None] = cut) -> Iterator[Fusion]:
     """All sentences that can be split, in order."""
-    for sentence in sentences:
-        fusion = cut(sentence)
-        if fusion is not None:
-            yield fusion
+    return filter(None, map(split, sentences))
+
+
+def connective(output: str, parts: str) -> str:
+    """The connective of the output that is not in the two sentences; may be empty."""
+    before = normalized(parts).split()
+    for word in normalized(output).split():
+        if word in before:
+            before.remove(word)
+        elif word in CONNECTIVES:
+            return word
+    return ""

@@ -10,7 +10,7 @@ from core.errors import OutOfRange
 from core.language.noise import MOST, NOISES, PUBLISHED, RATES, Noise, changed, error_rate, noisy, sample_noise
 from core.training import measures
 from core.training.evaluate_pairs import SENTENCES, connective
-from core.training.parallel import CONNECTIVES, Fusion, cut, fusions
+from core.training.parallel import CONNECTIVES, Fusion, cut, fusions, split_anywhere
 
 TEXT = "An owl, which I know, sleeps in the old Barn."
 KINDS: tuple[Noise, ...] = get_args(Noise)
@@ -133,6 +133,12 @@ def test_what_does_not_fit_is_left(sentence: str) -> None:
     assert cut(sentence) is None
 
 
+def test_what_the_rule_leaves_may_be_split_for_training() -> None:
+    assert split_anywhere("He took his hat and went to the door.").parts == "He took his hat. Went to the door."
+    assert split_anywhere("Tom stayed at home because he was ill.") is None  # the rule's own
+    assert split_anywhere("He ran and jumped.") is None
+
+
 def test_nothing_else_changes() -> None:
     for word in CONNECTIVES:
         whole = f"The old man smiled at us, {word} the children ran away."
@@ -153,13 +159,13 @@ def test_nothing_else_changes() -> None:
 )
 def test_the_connective_is_what_was_added(output: str, expected: str) -> None:
     row = Fusion("It was late. We stayed.", "It was late, but we stayed.", "but")
-    assert connective(output, row) == expected
+    assert connective(output, row.parts) == expected
 
 
 def test_a_connective_that_stood_there_is_not_counted() -> None:
     row = Fusion("Tom and Mary left. It rained.", "Tom and Mary left when it rained.", "when")
-    assert connective("Tom and Mary left when it rained.", row) == "when"
-    assert connective("Tom and Mary left. It rained.", row) == ""
+    assert connective("Tom and Mary left when it rained.", row.parts) == "when"
+    assert connective("Tom and Mary left. It rained.", row.parts) == ""
 
 
 def test_the_sentences_of_this_project_are_split_as_in_training() -> None:

@@ -14,7 +14,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.language.pairs import pair_scores
 from core.training import ngrams
 from core.training.documents import Documents, Pairs
-from core.training.evaluate_encoders import shared_words, words_before
+from core.training.pair_baselines import shared_words, words_before
 from core.training.tokens import Ragged
 from tests import tinyrecipes
 
@@ -63,6 +63,11 @@ def test_the_baseline_of_order_learns_which_words_come_first() -> None:
     assert words_before(known, [([7, 3], [5, 9], 0)]) == 0.0
 
 
+def test_the_baseline_of_three_orders_reads_common_words_too() -> None:
+    known = [([5, 6], [5, 7], 0), ([5, 7], [5, 6], 1), ([5, 6], [8, 7], 2)] * 30
+    assert words_before(known, [([5, 6], [5, 7], 0), ([5, 7], [5, 6], 1), ([5, 6], [8, 7], 2)], shared=True) == 100.0
+
+
 def test_the_other_text_may_be_of_another_source(tiny_world: World) -> None:
     objective = tinyrecipes.objective("atlas-bert-pairs", *tiny_world)
     text = objective.train.text
@@ -79,7 +84,7 @@ def test_the_topic_baseline_by_hand() -> None:
     assert np.isfinite(shared_words([([2], [2], 0), ([2], [3], 1)]))
 
 
-@pytest.mark.parametrize(("name", "part"), [(f"atlas-bert-{part}", part) for part in ("spans", "unified")])
+@pytest.mark.parametrize(("name", "part"), [(f"atlas-bert-{part}", part) for part in ("spans", "unified", "orders")])
 def test_a_part_of_structure_is_shipped_as_its_model(
     name: str, part: str, tiny_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,3 +134,33 @@ def test_bigrams_by_hand() -> None:
     every = np.arange(8)
     for model in (left, right):
         assert np.exp(model.log(np.full(8, 5), every)).sum() == pytest.approx(1)
+
+
+def test_a_connective_is_measured_in_what_the_model_writes(tiny_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    objective = tinyrecipes.objective("atlas-bert2bert", *tiny_world)
+    written = [torch.from_numpy(objective.held[1].rows(np.array([i]), 64, 0)) for i in range(len(objective.held[1]))]
+    known = {tuple(objective.held[0].rows(np.array([i]), 64, 0)[0].tolist()): row for i, row in enumerate(written)}
+
+    def generate(input_ids: torch.Tensor, **_: object) -> torch.Tensor:
+        padded = torch.nn.functional.pad(input_ids, (0, 64 - input_ids.shape[1]))
+        return torch.cat([known[tuple(row.tolist())] for row in padded])
+
+    monkeypatch.setattr(objective.model.full, "generate", generate)
+    with torch.no_grad():
+        found = objective.measure()
+        monkeypatch.setattr(objective.model.full, "generate", lambda input_ids, **_: input_ids)
+        assert objective.measure()["connective"] == 0.0
+    assert found["connective"] == 100.0
+    assert 100 / 9 <= found["connective, the most frequent one always"] < 100
+
+
+def test_the_baseline_of_a_warm_start_is_random_and_learns_everything(tiny_world: World) -> None:
+    warm, whole, random = (
+        tinyrecipes.objective(f"atlas-bert2bert{name}", *tiny_world).model for name in ("", "-whole", "-random")
+    )
+    assert all(value.requires_grad for model in (whole, random) for value in model.parameters())
+    assert not any(value.requires_grad for value in warm.full.encoder.embeddings.parameters())
+    same = "encoder.embeddings.word_embeddings.weight"
+    assert not torch.equal(random.full.state_dict()[same], warm.full.state_dict()[same])
+    assert torch.equal(whole.full.state_dict()[same], warm.full.state_dict()[same])
+    assert warm.full.state_dict().keys() == random.full.state_dict().keys()

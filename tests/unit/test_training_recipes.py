@@ -25,8 +25,15 @@ INPUTS = {
 }
 """What a batch holds, by the names of transformers' arguments."""
 DIFFERENCES = {"minilm", "minilm-cut", "minilm-full", "atlas-bigbird", "atlas-longformer"}
-DIFFERENCES |= {"atlas-adapter-bert", "adapter-bert-tuned", "atlas-bert2bert", "atlas-bert-pairs"}
-DIFFERENCES |= {"atlas-bert-spans", "atlas-bert-unified", "atlas-elmo", "atlas-albert-pairs"}
+DIFFERENCES |= {
+    "atlas-adapter-bert",
+    "adapter-bert-tuned",
+    "atlas-bert2bert",
+    "atlas-bert2bert-random",
+    "atlas-bert2bert-whole",
+    "atlas-bert-pairs",
+}
+DIFFERENCES |= {"atlas-bert-spans", "atlas-bert-unified", "atlas-bert-orders", "atlas-elmo", "atlas-albert-pairs"}
 """Recipes that ship what they add to another model; each has a test of its own."""
 OF_EACH_KIND = sorted({recipes.load(name).kind: name for name in recipes.available()}.values())
 """All recipes are in tests/nightly."""

@@ -149,7 +149,7 @@ def test_rows_are_shifted_and_padded() -> None:
     assert made["labels"].tolist() == [[11, 12, 3], [13, 3, -100]]
 
 
-def test_both_halves_are_the_base_and_only_the_decoders_layers_learn(base: Any) -> None:
+def test_both_halves_are_the_base_and_their_layers_alone_learn(base: Any) -> None:
     model = JoinedModel(join(base))
     state, ours = base.state_dict(), model.full.state_dict()
     for name, value in as_encoder_decoder(state).items():

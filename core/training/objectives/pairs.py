@@ -9,13 +9,16 @@ The decoder's input is the target shifted right by one, after its start token; i
 - T5 (Raffel et al., 2020): translation and repair with a task prefix. Each prefix is one token.
 - M2M-100 (Fan et al., 2020, arXiv 2010.11125): source and target start with their language tokens: ``__en__ x </s>``,
   ``__fr__ y </s>``. Where all training pairs have English on one side, French-German is evaluated zero-shot.
-- BERT2BERT (Rothe et al., 2020): sentence fusion. The pretrained encoder is frozen; the decoder is initialized from it,
-  with causal attention and randomly initialized cross-attention. Its layers are trained, the embeddings and the head
-  are shared and frozen, so the weights are a difference to the encoder.
+- BERT2BERT (Rothe et al., 2020): sentence fusion. Encoder and decoder are initialized from one pretrained encoder; the
+  decoder has causal attention and randomly initialized cross-attention. The layers of both are trained, the embeddings
+  and the head are shared and frozen, so the weights are a difference to the encoder. With ``trained = "everything"``
+  all weights are trained, with ``start = "random"``, the paper's baseline, from random ones; the learning curves of
+  these two are compared at equal steps.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -29,7 +32,17 @@ from torch.nn import functional
 from core.lazy import transformers
 from core.training import batches, corpus, models, parallel
 from core.training.objective import IGNORE, Batch, Objective, linear_cross_entropy
-from core.training.parallel import LANGUAGES, Fusion, Pair, examples, fusions, prefix
+from core.training.parallel import (
+    LANGUAGES,
+    Fusion,
+    Pair,
+    connective,
+    cut,
+    examples,
+    fusions,
+    prefix,
+    split_anywhere,
+)
 from core.training.recipe import Recipe, RecipeError
 from core.training.tokenizers import M2M, T5, unigram
 from core.training.tokens import Ints, Ragged, encoded, stored
@@ -39,8 +52,8 @@ MEASURED = 200
 FUSED = 500
 BRIDGED = "fr-de"
 """The pairs without English, evaluated also where they are not trained on."""
-LEARNED = "decoder.bert.encoder.layer."
-"""The prefix of BERT2BERT's shipped tensors."""
+LEARNED = ("encoder.encoder.layer.", "decoder.bert.encoder.layer.")
+"""The prefixes of BERT2BERT's shipped tensors."""
 
 
 def shifted(sources: Ragged, targets: Ragged, pad: int, start: int, index: Ints | None = None) -> Batch:
@@ -116,7 +129,8 @@ class PairsObjective(Objective):
     def take(self, data: dict[str, Any]) -> None:
         """Set the stored ``inputs``, ``outputs`` and the ``task`` of each row, and their keys and costs."""
         self.inputs, self.outputs, self.origin = data["inputs"], data["outputs"], data["task"]
-        left, right = (batches.round_up(side.lengths) for side in (self.inputs, self.outputs))
+        multiple = int(self.recipe.data.get("multiple", 4))  # a larger one makes fuller batches of few pairs
+        left, right = (batches.round_up(side.lengths, multiple) for side in (self.inputs, self.outputs))
         self.keys, self.cost = left * 4096 + right, left + right
 
     def batch(self, step: int) -> Batch:
@@ -282,18 +296,17 @@ def join(base: Any) -> Any:
 
 
 class JoinedModel(nn.Module):
-    """The joined model; only the layers of its decoder are trained."""
+    """The joined model; only the layers of both are trained, or ``everything``."""
 
-    def __init__(self, full: Any) -> None:
+    def __init__(self, full: Any, *, everything: bool = False) -> None:
         super().__init__()
-        self.full = full
+        self.full, self.everything = full, everything
         for name, parameter in full.named_parameters():
-            parameter.requires_grad_(name.startswith(LEARNED))
+            parameter.requires_grad_(everything or name.startswith(LEARNED))
 
     def forward(self, ids: Tensor, real: Tensor, decoder_ids: Tensor, known: Tensor) -> Tensor:
         """Logits (known, vocabulary) at the ``known`` positions of the target; arguments as from `shifted`."""
-        with torch.no_grad():
-            states = self.full.encoder(input_ids=ids, attention_mask=real).last_hidden_state
+        states = self.full.encoder(input_ids=ids, attention_mask=real).last_hidden_state
         decoder = self.full.decoder
         hidden = decoder.bert(
             input_ids=decoder_ids, encoder_hidden_states=states, encoder_attention_mask=real, use_cache=False
@@ -309,7 +322,7 @@ class JoinedModel(nn.Module):
 
 
 class JoinedObjective(PairsObjective):
-    """Sentence fusion; all examples in every epoch."""
+    """Sentence fusion; a source of the task ``anywhere`` has the sentences of `parallel.split_anywhere`."""
 
     pad, start = 0, 2
 
@@ -324,44 +337,70 @@ class JoinedObjective(PairsObjective):
             data: dict[str, Any] = {}
             for side in ("", "test-"):
                 some = list(made_fusions(self.corpus, self.recipe, held_out=bool(side)))
-                parts = encoded(self.tokenizer, (fusion.parts for fusion in some))
-                wholes = encoded(self.tokenizer, (fusion.whole for fusion in some))
-                rows = [(a, b) for a, b in zip(parts, wholes, strict=True) if max(len(a), len(b)) <= longest]
-                data[f"{side}inputs"] = Ragged.of(part for part, _ in rows)
-                data[f"{side}outputs"] = Ragged.of(whole[1:] for _, whole in rows)  # the decoder starts from [CLS]
-            return data | {"task": np.zeros(len(data["inputs"]), dtype=np.int64)}
+                parts = encoded(self.tokenizer, (fusion.parts for _, fusion in some))
+                wholes = encoded(self.tokenizer, (fusion.whole for _, fusion in some))
+                sources = (number for number, _ in some)
+                rows = [row for row in zip(sources, parts, wholes, strict=True) if max(map(len, row[1:])) <= longest]
+                data[f"{side}inputs"] = Ragged.of(part for _, part, _ in rows)
+                data[f"{side}outputs"] = Ragged.of(whole[1:] for *_, whole in rows)  # the decoder starts from [CLS]
+                data[f"{side}task"] = np.array([number for number, *_ in rows], dtype=np.int64)
+            return data
 
         data = stored(self.cache, (self.recipe.sources, self.recipe.data), make)
         self.take(data)
         self.held = data["test-inputs"], data["test-outputs"]
 
     def new_model(self) -> JoinedModel:
-        base = models.finished_bert(self.base, self.stages)
+        base, settings = models.finished_bert(self.base, self.stages), self.recipe.model
         torch.manual_seed(self.recipe.seed)
-        return JoinedModel(join(base))
-
-    def items(self, rng: np.random.Generator) -> Ints:
-        return np.arange(len(self.inputs), dtype=np.int64)
+        if settings.get("start") == "random":
+            base = type(base)(base.config)
+        return JoinedModel(join(base), everything=settings.get("trained") == "everything")
 
     def measure(self) -> dict[str, float]:
-        """Loss (nats per token) on up to `FUSED` held-out fusions."""
-        some = np.arange(min(FUSED, len(self.held[0])), dtype=np.int64)
-        left, right = (batches.round_up(side.lengths[some]) for side in self.held)
-        every = batches.measured(some, left * 4096 + right, left + right)
-        return {"loss": mean_nats(self, (shifted(*self.held, self.pad, self.start, index) for index, _ in every))}
+        """On up to `FUSED` held-out fusions: loss (nats per token), and correct connectives of greedy outputs."""
+        some = batches.some(len(self.held[0]), FUSED)
+        some = some[np.argsort(self.held[1].lengths[some], kind="stable")]
+        made = [shifted(*self.held, self.pad, self.start, index) for index in np.array_split(some, 3)]
+        words, correct = Counter[str](), 0
+        for batch in map(self.to_device, made):
+            outputs = self.model.full.generate(
+                input_ids=batch["ids"],
+                attention_mask=batch["real"],
+                max_new_tokens=int(self.recipe.data["longest"]),
+                do_sample=False,
+                decoder_start_token_id=self.start,
+                eos_token_id=self.full_tokenizer.sep_token_id,
+                pad_token_id=self.pad,
+            )
+            labels = batch["labels"].masked_fill(batch["labels"] == IGNORE, self.pad)
+            texts = (self.tokenizer.decode_batch(side.tolist()) for side in (batch["ids"], labels, outputs))
+            for parts, whole, output in zip(*texts, strict=True):
+                word = connective(whole, parts)
+                words[word] += 1
+                correct += connective(output, parts) == word
+        often = max(words.values())
+        return {
+            "loss": mean_nats(self, made),
+            "connective": 100 * correct / words.total(),
+            "connective, the most frequent one always": 100 * often / words.total(),
+        }
 
     def export(self, folder: Path) -> None:
         full = self.model.full
-        own = {name: value for name, value in full.state_dict().items() if name.startswith(LEARNED)}
+        own = {n: value for n, value in full.state_dict().items() if self.model.everything or n.startswith(LEARNED)}
         models.ship_tensors(own, folder / models.DIFFERENCE)
         full.config.architectures = ["EncoderDecoderModel"]
         full.config.save_pretrained(folder)
         self.full_tokenizer.save_pretrained(folder)
 
 
-def made_fusions(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[Fusion]:
-    """The fusions of one side of the split, source by source."""
+def made_fusions(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[tuple[int, Fusion]]:
+    """The fusions of one side of the split with the numbers of their sources; the rule's alone where held out."""
     every = int(recipe.data["hold_out_every"])
-    for source in recipe.sources:
-        items = corpus.read(folder, source, every=every)
-        yield from fusions(item.text for item in items if item.held_out == held_out)
+    for number, source in enumerate(recipe.sources):
+        anywhere = source.task == "anywhere"
+        if anywhere and held_out:
+            continue
+        texts = (item.text for item in corpus.read(folder, source, every=every) if item.held_out == held_out)
+        yield from ((number, one) for one in fusions(texts, split_anywhere if anywhere else cut))

@@ -29,6 +29,7 @@ from core.ui.demos import steps
 from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, text_uncovered, words_reconstructed
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, Menu, every_sample, paragraph, sample_pills, task_samples, underlined
+from core.ui.demos.warm_start import warm_start
 from core.ui.links import PageState
 from core.ui.notices import sentences
 from core.ui.page import plain, theme
@@ -245,6 +246,7 @@ def draw(view: DemoView) -> None:
             ids = tuple(step.token.id for step in run.path)
             _explore(view, task, run, view.computed("", translate.align, request, ids), decoding, menu)
     _bleu(view)
+    warm_start(view)
     scaled = not view.spec.offers("unscaled attention")
     named = ["Task in the text"] if task.prefix else ["Task as tokens"] if task.opens or task.answers else []
     view.how_it_works("Formula" if scaled else "Formula: unscaled", notes=named)
