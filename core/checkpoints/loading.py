@@ -351,6 +351,10 @@ def _class_of(spec: CheckpointSpec, part: str) -> Any:
         from core.checkpoints.boundary import BoundaryBert
 
         return BoundaryBert
+    if part == "orders":
+        from core.checkpoints.orders import OrdersBert
+
+        return OrdersBert
     if part == "pairs":
         order = spec.offers("sentence order")
         return transformers.AlbertForPreTraining if order else transformers.BertForNextSentencePrediction

@@ -27,6 +27,7 @@ _FIRST = configuration.ASSETS / "checkpoints" / "first.toml"
 _PARTS: dict[Part, str] = {
     **{"pairs": "head for pairs of sentences", "generator": "generator", "draft": "draft model"},
     **{"spans": "part for spans", "unified": "part for several attention masks"},
+    "orders": "part for word order and sentence order",
     "english": "English-centric model beside it",
 }
 GENERATOR: Part = "generator"
@@ -34,7 +35,7 @@ GENERATOR: Part = "generator"
 BESIDE: tuple[Part, ...] = ("draft", "english")
 """The subfolders of whole models, which have the tokenizer of the model beside them and a card of their own."""
 FOLDERS = (GENERATOR, *BESIDE)
-UPDATES: tuple[Part, ...] = ("spans", "unified")
+UPDATES: tuple[Part, ...] = ("spans", "unified", "orders")
 """The subfolders of low-rank updates and heads, with a card of their own."""
 
 

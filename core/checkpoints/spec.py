@@ -16,9 +16,10 @@ from core.checkpoints.families.architectures import Trait, traits_of
 from core.errors import CheckpointRefused
 from core.lazy import transformers
 
-Part = Literal["pairs", "spans", "unified", "generator", "draft", "english"]
-"""Further models of a checkpoint: a head for pairs of segments; updates for masked spans and several attention masks;
-ELECTRA's generator, a draft model, and the model that translates from and to English alone."""
+Part = Literal["pairs", "spans", "unified", "orders", "generator", "draft", "english"]
+"""Further models of a checkpoint: a head for pairs of segments; updates for masked spans, several attention
+masks, word and sentence order; ELECTRA's generator, a draft model, and the model that translates from and to English
+alone."""
 Source = Literal["bundled", "package", "directory", "hub"]
 
 

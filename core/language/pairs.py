@@ -42,10 +42,15 @@ def question(checkpoint: Checkpoint) -> Question:
 
 
 def pair_scores(pairs: Checkpoint, ids: Tensor, segments: Tensor, real: Tensor | None = None) -> Tensor:
-    """The logits (rows, 2) of pairs; ids, segments and ``real``, 0 at padding, are (rows, n)."""
+    """The logits (rows, 2) of pairs, or (rows, 3) of an ``orders`` part.
+
+    Args:
+        ids, segments, real: (rows, n), real 0 at padding.
+    """
     with torch.inference_mode():
         out = pairs.model(input_ids=ids, token_type_ids=segments, attention_mask=real)
-    scores: Tensor = (out.sop_logits if question(pairs) == "order" else out.logits).float()
+    named = ("sop_logits", "seq_relationship_logits", "logits")
+    scores: Tensor = next(out[name] for name in named if name in out).float()
     return scores
 
 

@@ -1,18 +1,23 @@
-"""Parts of a BERT: masked spans from their boundaries, and one model under three attention masks."""
+"""Parts of a BERT: spans from their boundaries, one model under three attention masks, word and sentence order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
+
+import numpy as np
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MAX_CHARS, MaskedText
+from core.language.pairs import pair_scores
 from core.language.text import clean
 from core.language.tokens import check_length, likeliest, tokenize
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
-from core.objectives import spans, unified
+from core.objectives import spans, unified, word_order
 
 
 def from_boundaries(checkpoint: Checkpoint, masked: MaskedText, k: int) -> tuple[MaskPrediction, ...]:
@@ -50,7 +55,7 @@ def pair_tokens(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[
     a, b = (tokenize(checkpoint, clean(text, MAX_CHARS), special=False) for text in (first, second))
     check_length(checkpoint, len(a) + len(b) + 3)
     if all(token.special for token in b):
-        raise InputUnusable("The second text has no word to mask. Type one.")
+        raise InputUnusable("The second text has no word. Type one.")
     return a, b
 
 
@@ -76,3 +81,55 @@ def under_masks(checkpoint: Checkpoint, first: str, second: str, at: int, k: int
             logits: Tensor = model(input_ids=ids, attention_mask=added, token_type_ids=types).logits
             found[kind] = likeliest(tokenizer, (at,), logits[:, position].softmax(-1), k)[0]
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """The possible orders of three neighboring tokens, the most probable one first."""
+
+    read: str
+    """As the model read them."""
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    right: int
+    """Which one is the sentence's."""
+
+
+def put_right(checkpoint: Checkpoint, tokens: tuple[Token, ...], at: int, seed: int) -> Orders:
+    """The orders of three tokens from ``at`` on, which the model reads in another order, sampled with ``seed``.
+
+    The probability of an order is the product of those of its tokens at their places, over the sum of all orders.
+
+    Raises:
+        InputUnusable: there are fewer than three tokens, or all are equal.
+    """
+    trigram = tokens[at : at + word_order.SIZE]
+    if len(trigram) < word_order.SIZE or any(token.special for token in trigram):
+        raise InputUnusable("Three neighboring tokens are shuffled, and fewer begin here. Choose an earlier word.")
+    read = [trigram[i] for i in word_order.order([token.id for token in trigram], np.random.default_rng(seed))]
+    orders = {tuple(t.id for t in order): " ".join(t.piece for t in order) for order in permutations(trigram)}
+    if len(orders) == 1:
+        raise InputUnusable("These three tokens are equal, so they have one order alone. Choose other ones.")
+    model: Any = checkpoint.model
+    with torch.inference_mode():
+        ids = torch.tensor([[token.id for token in (*tokens[:at], *read, *tokens[at + word_order.SIZE :])]])
+        states = model.bert(ids, torch.ones_like(ids)).last_hidden_state[0, at : at + word_order.SIZE]
+        logs = model.cls.predictions(states).log_softmax(-1)
+        sums = logs[torch.arange(word_order.SIZE), torch.tensor(list(orders))].sum(-1)
+        best = sums.softmax(0).sort(descending=True)
+    names = [list(orders.values())[i] for i in best.indices.tolist()]
+    own = names.index(orders[tuple(token.id for token in trigram)])
+    return Orders(" ".join(token.piece for token in read), tuple(names), tuple(best.values.tolist()), own)
+
+
+def three_orders(checkpoint: Checkpoint, first: str, second: str) -> tuple[float, ...]:
+    """The probabilities of `core.objectives.sentence_pairs.THREE`. Raises as `pair_tokens`.
+
+    Args:
+        checkpoint: the ``orders`` part of a BERT.
+    """
+    a, b = ([token.id for token in side] for side in pair_tokens(checkpoint, first, second))
+    begin, end = int(checkpoint.tokenizer.cls_token_id or 0), int(checkpoint.tokenizer.sep_token_id or 0)
+    types = torch.tensor([[0] * (len(a) + 2) + [1] * (len(b) + 1)])
+    scores = pair_scores(checkpoint, torch.tensor([[begin, *a, end, *b, end]]), types)[0]
+    return tuple(scores.softmax(-1).tolist())

@@ -13,7 +13,7 @@ where there is any.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Unpack
@@ -30,7 +30,25 @@ SIZE = 3
 
 def windows(count: int, closed: Collection[int]) -> tuple[int, ...]:
     """Where trigrams begin that contain none of the ``closed`` positions."""
-    return tuple(start for start in range(count - SIZE + 1) if not set(closed) & set(range(start, start + SIZE)))
+    shut = set(closed)
+    return tuple(start for start in range(count - SIZE + 1) if shut.isdisjoint(range(start, start + SIZE)))
+
+
+def sample(starts: Sequence[int], rng: np.random.Generator, share: float = SHARE) -> Iterator[int]:
+    """Where the sampled trigrams begin: ``share`` of the ``starts``, one at least, none that overlaps another."""
+    free = np.asarray(starts, dtype=np.int64)
+    for _ in range(masked.budget(len(free), share, rng) if len(free) else 0):
+        if not len(free):
+            return
+        start = int(rng.choice(free))
+        yield start
+        free = free[abs(free - start) >= SIZE]
+
+
+def order(trigram: Sequence[object], rng: np.random.Generator) -> tuple[int, ...]:
+    """The order that three tokens get: another one, unless all are equal."""
+    orders = [o for o in permutations(range(SIZE)) if any(trigram[i] != trigram[at] for at, i in enumerate(o))]
+    return orders[int(rng.integers(len(orders)))] if orders else tuple(range(SIZE))
 
 
 def corrupt(
@@ -49,22 +67,13 @@ def corrupt(
     else:
         example = masked.mask_tokens(tokens, {}, vocabulary, rng, fixed=fixed)
     cells = list(example.source)
-    closed = {*example.targets, *fixed}
-    free = windows(len(cells), closed)
-    for number in range(masked.budget(len(free), SHARE, rng) if free else 0):
-        if not (free := windows(len(cells), closed)):
-            break
-        start = int(rng.choice(free))
+    free = windows(len(cells), {*example.targets, *fixed})
+    for number, start in enumerate(sample(free, rng)):
         cells[start : start + SIZE] = _shuffled(cells[start : start + SIZE], number, rng)
-        closed.update(range(start, start + SIZE))
     return replace(example, source=tuple(cells))
 
 
 def _shuffled(trigram: Sequence[Cell], number: int, rng: np.random.Generator) -> list[Cell]:
-    orders = [
-        order for order in permutations(trigram) if any(a.token != b.token for a, b in zip(order, trigram, strict=True))
-    ]
-    order_chosen = orders[int(rng.integers(len(orders)))] if orders else tuple(trigram)
     return [
         Cell(
             new.token,
@@ -73,5 +82,5 @@ def _shuffled(trigram: Sequence[Cell], number: int, rng: np.random.Generator) ->
             origin=new.origin,
             group=number,
         )
-        for new, old in zip(order_chosen, trigram, strict=True)
+        for new, old in zip((trigram[i] for i in order([c.token for c in trigram], rng)), trigram, strict=True)
     ]

@@ -9,8 +9,9 @@ Two segments of a chunk can be a sentence-pair task:
 ``next``   Does B follow A? In half of the pairs B comes from another document, of the same source or of any
            (Devlin et al., 2019).
 ``order``  Which came first? In half of the pairs A and B are swapped (Lan et al., 2020).
+``three``  A third of the pairs each: B follows A, is before A, or is of another document (Wang et al., 2020).
 
-In both cases A and B are whole sentences that together fit the chunk's target, so that neither length nor a truncated
+In all cases A and B are whole sentences that together fit the chunk's target, so that neither length nor a truncated
 word reveals the label. A chunk of one sentence, or of unrelated lines, makes no pair.
 """
 
@@ -167,7 +168,7 @@ def prepare(
 
 
 class Pair(NamedTuple):
-    """Token ids of the segments; ``label`` is 0 for consecutive segments in order, 1 otherwise, or `NO_LABEL`."""
+    """Token ids of the segments; ``label`` is 0 for consecutive segments in order, otherwise 1 or 2, or `NO_LABEL`."""
 
     a: Ints
     b: Ints | None
@@ -179,7 +180,7 @@ class Pairs:
 
     Args:
         documents: the text.
-        question: ``"next"``, ``"order"`` or ``""`` for single texts.
+        question: ``"next"``, ``"order"``, ``"three"`` or ``""`` for single texts.
         anywhere: the other document may be of any source, as BERT's is.
     """
 
@@ -200,9 +201,12 @@ class Pairs:
         first, last, _, target = text.bounds[chunk].tolist()
         cut = int(rng.integers(first + 1, last))
         a, b = text.text(first, cut), text.text(cut, last)
-        if rng.random() < sentence_pairs.SHARE:
+        label = int(rng.integers(3)) if self.question == "three" else int(rng.random() >= sentence_pairs.SHARE)
+        if label == 0:
             return Pair(a, b, 0)
-        return Pair(b, a, 1) if self.question == "order" else Pair(a, self._foreign(chunk, target - len(a), rng), 1)
+        if label == 1 and self.question != "next":
+            return Pair(b, a, 1)
+        return Pair(a, self._foreign(chunk, target - len(a), rng), label)
 
     def _foreign(self, chunk: int, room: int, rng: np.random.Generator) -> Ints:
         """Sentences of another document that fit into ``room`` tokens; a single one is truncated if none fits."""

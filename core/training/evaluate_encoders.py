@@ -50,6 +50,7 @@ from core.training.objectives.electra import ElectraModel, replaced_tokens
 from core.training.objectives.encoder import EncoderModel, masked_tokens
 from core.training.objectives.parts import measured_pairs, usable
 from core.training.objectives.permutation import Orders, PermutationModel, target_accuracy
+from core.training.pair_baselines import Row, segments, shared_words, words_before
 from core.training.tokens import Ints, Ragged
 
 PAIRS = 400
@@ -168,9 +169,7 @@ def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
         for batch in measured_pairs(side, chunks):
             scores = pair_scores(part, batch["ids"], batch["types"], batch["real"])
             right += (scores.argmax(1) == batch["answers"]).tolist()
-            for ids, real, types, answer in zip(*(batch[n] for n in ("ids", "real", "types", "answers")), strict=True):
-                a, b = (ids[(types == segment) & (real == 1)][1 - segment : -1].tolist() for segment in (0, 1))
-                rows.append((a, b, int(answer)))
+            rows += segments(batch)
         if known:
             return {
                 "sentence order": 100 * float(np.mean(right)),
@@ -182,43 +181,6 @@ def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
 
 def _next_sentence(name: str, right: list[bool], rows: list[Row]) -> Numbers:
     return {name: 100 * float(np.mean(right)), f"{name}, shared words alone": shared_words(rows)}
-
-
-def words_before(known: Sequence[Any], rows: Sequence[Row]) -> float:
-    """Accuracy in percent of a logistic regression on which tokens are in each segment, and which one begins it."""
-    from scipy.sparse import csr_matrix
-    from sklearn.linear_model import LogisticRegression
-
-    size = 1 + max(max(*a, *b) for a, b, _ in (*known, *rows))
-
-    def features(pairs: Sequence[Any]) -> Any:
-        cells = [
-            (row, column, sign)
-            for row, pair in enumerate(pairs)
-            for text, sign in ((pair[0], 1.0), (pair[1], -1.0))
-            for column in (*set(map(int, text)), size + int(text[0]))
-        ]
-        at, columns, signs = zip(*cells, strict=True)
-        return csr_matrix((signs, (at, columns)), shape=(len(pairs), 2 * size))
-
-    labels = [[label for *_, label in pairs] for pairs in (known, rows)]
-    model = LogisticRegression(C=0.05, max_iter=300, fit_intercept=False).fit(features(known), labels[0])
-    return 100 * float(model.score(features(rows), labels[1]))
-
-
-Row = tuple[list[int], list[int], int]
-"""Token ids of both segments, and the label: 0 where they are consecutive and in order."""
-
-
-def shared_words(rows: Sequence[Row]) -> float:
-    """Accuracy in percent of the topic baseline: the half of the pairs with the higher tf-idf cosine follow."""
-    size = 1 + max(max(a + b) for a, b, _ in rows)
-    counts = np.stack([[np.bincount(text, minlength=size) for text in row[:2]] for row in rows]).astype(np.float32)
-    weights = counts * np.log(2 * len(rows) / (1 + (counts > 0).sum((0, 1))))
-    a, b = weights[:, 0], weights[:, 1]
-    cosines = (a * b).sum(-1) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), 1e-9)
-    follows = cosines > np.median(cosines)
-    return 100 * float(np.mean(follows == (np.array([label for *_, label in rows]) == 0)))
 
 
 def sides(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Examples]]:

@@ -54,6 +54,7 @@ BOXES = {
     "encoder?model=atlas-electra": ("Sentence",),
     "encoder?system=elmo": ("Sentence",),
     "encoder?system=spanbert": ("Sentence",),
+    "encoder?system=structbert": ("Sentence", "First text", "Second text"),
     "encoder-decoder?system=unilm": ("First text", "Second text"),
     "encoder?model=atlas-xlm": ("French translation",),
     "encoder?model=atlas-adapter-bert": ("A sentence or two",),

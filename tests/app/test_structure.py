@@ -1,7 +1,8 @@
-"""ELMo, SpanBERT and UniLM: each system's page runs a model of its own objective."""
+"""ELMo, SpanBERT, StructBERT and UniLM: each system's page runs a model of its own objective."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -17,6 +18,7 @@ from tests.pages import described, opened, shown, widget
     [
         ("encoder", "elmo", "Sentence", ("From the left", "From the right", "Both language models"), "Atlas ELMo"),
         ("encoder", "spanbert", "Sentence", ("from the boundaries", "from its own state"), "Atlas BERT, spans"),
+        ("encoder", "structbert", "Sentence", ("trained with it", "B comes before A"), "Atlas BERT, orders"),
         ("encoder-decoder", "unilm", "Second text", ("Left to right, trained with it",), "Atlas BERT, attention masks"),
     ],
 )
@@ -78,3 +80,32 @@ def test_a_masked_word_depends_on_what_its_attention_mask_shows(first: str, seco
     after = structure.under_masks(part, first, second, 2, 1)
     assert {k for k in before if before[k].probabilities != pytest.approx(after[k].probabilities, rel=1e-3)} == changes
     assert len({one.probabilities for one in before.values()}) == len(structure.KINDS)
+
+
+def test_shuffled_tokens_are_put_right_by_their_probabilities_at_their_places() -> None:
+    part = checkpoints.load("atlas-bert", "orders")
+    tokens = prepare(part, "My sister reads a long book.").tokens
+    found = structure.put_right(part, tokens, 2, 0)
+    pieces = [token.piece for token in tokens[2:5]]
+    assert sorted(found.read.split()) == sorted(pieces)
+    assert found.read.split() != pieces
+    assert found.tokens[found.right].split() == pieces
+    assert len({*found.tokens}) == 6
+    assert sum(found.probabilities) == pytest.approx(1)
+    ids = [token.id for token in tokens]
+    known = dict(zip(pieces, ids[2:5], strict=True))
+    ids[2:5] = [known[piece] for piece in found.read.split()]
+    with torch.inference_mode():
+        logs = part.model(torch.tensor([ids])).prediction_logits[0, 2:5].log_softmax(-1)
+    first, last = (sum(float(logs[at, known[p]]) for at, p in enumerate(order.split())) for order in found.tokens[::5])
+    assert first - last == pytest.approx(float(np.log(found.probabilities[0] / found.probabilities[5])), abs=1e-3)
+
+
+def test_two_texts_are_read_as_two_segments() -> None:
+    part = checkpoints.load("atlas-bert", "orders")
+    texts = "The king had three sons.", "The youngest of them went into the forest."
+    given = part.tokenizer(*texts, return_tensors="pt")
+    with torch.inference_mode():
+        expected = part.model(**given).seq_relationship_logits[0].softmax(-1).tolist()
+    assert structure.three_orders(part, *texts) == pytest.approx(expected, abs=1e-5)
+    assert structure.three_orders(part, *texts[::-1]) != pytest.approx(expected, abs=1e-3)

@@ -21,7 +21,8 @@ GROWN = {"minilm-cut", "atlas-bert2bert"}
 """They start from a model that learned as much of the tiny corpus as there is to learn, or hold most of it fixed."""
 
 
-RANDOM = {"minilm", "atlas-bert-pairs", "atlas-albert-pairs", "atlas-bert-spans", "atlas-bert-unified"}
+RANDOM = {"minilm", "atlas-bert-pairs", "atlas-albert-pairs"}
+RANDOM |= {"atlas-bert-spans", "atlas-bert-unified", "atlas-bert-orders"}
 """Their encoders are frozen: a random one tells its head nothing, and a random head cannot be read."""
 
 

@@ -43,6 +43,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/reading": ("Guess", "Change"),
     "demos/replaced": ("Random", "Bars", "Result", "Threshold"),
     "demos/rewrite": ("Edits", "Distance"),
+    "demos/shuffled": ("Measured",),
     "demos/sparse": ("Clue", "Pattern"),
     "demos/tasks": ("Cost",),
     "demos/text": ("Tokens", "Ended", "Repeats"),

@@ -33,6 +33,7 @@ OBJECTIVES = {
     "spans": ("structure", "SpansObjective"),
     "recurrent": ("recurrent", "RecurrentObjective"),
     "unified": ("structure", "UnifiedObjective"),
+    "orders": ("structure", "OrdersObjective"),
 }
 """Module and class of each kind; imported lazily."""
 

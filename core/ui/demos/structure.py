@@ -8,15 +8,20 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core import session
+from core.figures.predictions import percent
 from core.language import structure
 from core.language.fill_mask import predict, prepare
 from core.language.tokens import words
 from core.language.types import Token
+from core.objectives.sentence_pairs import THREE
+from core.objectives.word_order import SIZE
 from core.ui.chips import token_chips
+from core.ui.demos.cover import COVER
 from core.ui.demos.demo import Demo, DemoView, Prediction, word_judge
 from core.ui.demos.masking import FIRST as GUESS
 from core.ui.demos.masking import MASK, ONE, judge_of, mask_chips
-from core.ui.param import Text
+from core.ui.notices import sentences
+from core.ui.param import Seed, Text
 from core.vectors import elmo
 
 TEXT = Text(
@@ -29,14 +34,16 @@ TEXT = Text(
 )
 FIRST = Text(name="first", label="First text", default="The king had three sons.")
 SECOND = Text(name="second", label="Second text", default="The youngest of them went into the forest.")
+SEED = Seed(again="Shuffle again")
 BASE = "Atlas BERT"
 TOP_K = 5
 
 
-def _one(view: DemoView, tokens: Sequence[Token], usual: int) -> int:
-    """Draw the tokens as chips, of which one is chosen; return its position."""
+def _one(view: DemoView, tokens: Sequence[Token], usual: int, reach: int = 1) -> int:
+    """Draw the tokens as chips, of which one is chosen that begins ``reach`` ordinary ones; return its position."""
     state = view.state
-    off = [i for i, token in enumerate(tokens) if token.special]
+    able = [not token.special for token in tokens]
+    off = [i for i in range(len(tokens)) if not all(able[i : i + reach]) or i + reach > len(tokens)]
     before = [i for i in state.integers(MASK.name) if i < len(tokens) and i not in off] or [usual]
     (chosen,) = (
         token_chips(
@@ -151,6 +158,45 @@ def draw_directions(view: DemoView) -> None:
     view.how_it_works()
 
 
+def draw_orders(view: DemoView) -> None:
+    """StructBERT: three shuffled tokens put right, and the order of two texts."""
+    text = TEXT.draw(view.state, tag="orders")
+    with sentences():
+        _shuffled(view, text)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        first = FIRST.draw(view.state, tag="orders")
+    with right:
+        second = SECOND.draw(view.state, tag="orders")
+    with sentences():
+        chances = dict(zip(THREE, view.computed("predicting", structure.three_orders, first, second), strict=True))
+        rows = [{"order": name, "probability": chance} for name, chance in chances.items()]
+        question = {"choices": THREE, "on": COVER.value(view.state)}
+        if view.uncovered(view.words.label("guess"), lambda name: percent(chances[name]), first, second, **question):
+            view.chances("orders", THREE, [*chances.values()], rows)
+    view.try_and_notice()
+    _measured(view)
+    view.how_it_works()
+
+
+def _shuffled(view: DemoView, text: str) -> None:
+    """Three tokens of the text in another order, and the probabilities of all six."""
+    state, base = view.state, view.spec.slug.partition(":")[0]
+    tokens = view.computed("", prepare, text).tokens
+    at = _one(view, tokens, max(1, min(len(tokens) // 2, len(tokens) - SIZE - 1)), SIZE)
+    given = tokens, at, SEED.button(state, tag="orders")
+    ours = view.computed("predicting", structure.put_right, *given)
+    theirs = session.computed("predicting", structure.put_right, base, *given)
+    judge = word_judge(ours, ours.tokens[ours.right])
+    if view.uncovered(view.words.label("guess"), judge, text, *given[1:], choices=sorted(ours.tokens)):
+        shown = [
+            Prediction(f"“{ours.read}”, {name}", found, {"read": ours.read, "model": name}, found.right)
+            for name, found in ((view.words.label("ours"), ours), (BASE, theirs))
+        ]
+        view.predictions("shuffled", shown, 2)
+
+
 SPANS = Demo("boundaries", draw_spans, lambda spec: "spans" in spec.parts, (TEXT, MASK))
 DIRECTIONS = Demo("directions", draw_directions, lambda spec: spec.slug == elmo.SLUG, (TEXT, MASK))
+ORDERS = Demo("shuffled", draw_orders, lambda spec: "orders" in spec.parts, (TEXT, MASK, SEED, FIRST, SECOND))
 UNIFIED = Demo("three-masks", draw_unified, lambda spec: "unified" in spec.parts, (FIRST, SECOND, MASK))

@@ -221,9 +221,9 @@ def style(slug: str) -> Style:
     return style_of(session.checkpoint(slug).tokenizer)
 
 
-def losses_by(kind: Kind) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
-    """The losses of every stage, all of one ``kind`` of :func:`core.language.losses.losses`."""
-    return lambda slug, stages: tuple(_losses(kind, slug, None, stage.example) for stage in stages)
+def losses_by(kind: Kind, part: Part | None = None) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
+    """The losses of every stage by a model or its ``part``, of one ``kind`` of :func:`core.language.losses.losses`."""
+    return lambda slug, stages: tuple(_losses(kind, slug, part, stage.example) for stage in stages)
 
 
 def pair_losses(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:

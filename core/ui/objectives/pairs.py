@@ -98,6 +98,7 @@ THREE_ORDERS = Entry(
     "three-orders",
     "encoder",
     _stage(three_orders),
+    losses_by("pair", "orders"),
     rare=(OTHER,),
     shares=_answers(three_orders, THREE),
     several=True,

@@ -283,7 +283,7 @@ WORD_ORDER = Entry(
     "word-order",
     "encoder",
     _shuffled,
-    losses_by("masks"),
+    losses_by("masks", "orders"),
     settings=(WITH_MASKS,),
     shares=_shuffled_shares,
     several=True,
