@@ -27,7 +27,7 @@ from core.lazy import transformers
 from core.objectives import masked as masks
 from core.sparse import bigbird
 from core.sparse.layout import Sparsity
-from core.sparse.longformer import forward, states
+from core.sparse.longformer import states
 from core.training import corpus as corpora
 from core.training import documents, measures, models, parallel
 from core.training import recipe as recipes
@@ -436,8 +436,8 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
         positions = positions[positions < sum(chunk.shape[1] for chunk in windows)]
         labels = torch.from_numpy(ids[positions])
         for name, full in (("", False), ("full", True)):
-            found = forward(model, corrupted.tolist(), positions.tolist(), full=full)
-            hits[name].add(torch.from_numpy(found.logits), labels)
+            found = states(model, torch.from_numpy(corrupted)[None], full=full)[0]
+            hits[name].add(model.lm_head(found[positions.tolist()]), labels)
         states_of_pieces = torch.cat([states(model, chunk)[0] for chunk in windows])
         hits["in pieces"].add(model.lm_head(states_of_pieces[positions.tolist()]), labels)
         if base is not None:
