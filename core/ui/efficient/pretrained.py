@@ -11,7 +11,7 @@ import streamlit as st
 from core.costs.trained import OBJECTIVES, PRETRAINED, Pretrained, read
 from core.figures.labels import in_operations, percent, short, whole
 from core.figures.lines import Line, line_chart
-from core.figures.plot import DASHES
+from core.figures.plot import DASHES, title
 from core.finetuning.measured import Spread
 from core.table import Table
 from core.ui.page import theme
@@ -108,7 +108,7 @@ def _picture(view: View, rows: Sequence[Pretrained], against: str, measure: str)
         across=view.words.label(_ACROSS[against]),
         hover="%{x:.3s}: %{y:.1%}",
         xaxis={"type": "log", "tickvals": ticks, "ticktext": [written(tick) for tick in ticks]},
-        yaxis={"tickformat": ".0%"},
+        yaxis={"tickformat": ".0%", **title(view.words.label("tagged"), 12)},
         height=340,
         theme=look,
     )
