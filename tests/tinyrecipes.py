@@ -51,8 +51,11 @@ def corpus(folder: Path) -> Path:
 
     halves = [f"{clause()} {rng.choice(['but', 'because', 'so'])} {clause()}".capitalize() + "." for _ in range(150)]
     marks = (folder / "marks.txt").read_text(encoding="utf-8").splitlines()
+    topics = [
+        ". ".join(["It is a topic like " + clause(), *(clause().capitalize() for _ in range(9))]) for _ in range(9)
+    ]
     for name in ("dialogue", "encyclopedia", "encyclopedia_simple"):
-        (folder / f"{name}.txt").write_text("\n".join([*halves, *marks]) + "\n", encoding="utf-8")
+        (folder / f"{name}.txt").write_text("\n".join([*halves, *topics, *marks]) + "\n", encoding="utf-8")
     return folder
 
 

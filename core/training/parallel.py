@@ -34,6 +34,15 @@ Pair = tuple[str, str]
 
 
 LANGUAGES = {"en": "English", "fr": "French", "de": "German"}
+PREFIXES = {
+    "spans": "",
+    "sentiment": "sentiment: ",
+    "acceptability": "acceptability: ",
+    "similarity": "similarity: ",
+    "question": "question or statement: ",
+    "summary": "summarize: ",
+}
+"""Of the tasks of `core.training.mixture`."""
 
 
 def digest(sentence: str) -> bytes:
@@ -146,6 +155,8 @@ class Bridged:
 
 def prefix(task: str) -> str:
     """The prefix of a task: ``en-fr`` has "translate English to French: ", ``repair`` has "repair: "."""
+    if task in PREFIXES:
+        return PREFIXES[task]
     if task.startswith("repair"):
         return "repair: "
     source, target = task.split("-")

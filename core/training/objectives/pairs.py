@@ -6,7 +6,8 @@ The decoder's input is the target shifted right by one, after its start token; i
 
     decoder_ids   start  y_1 ... y_n          labels   y_1  ... y_n  end
 
-- T5 (Raffel et al., 2020): translation and repair with a task prefix. Each prefix is one token.
+- T5 (Raffel et al., 2020): translation, repair and the tasks of `core.training.mixture`, all as text. Each prefix is
+  one token.
 - M2M-100 (Fan et al., 2020, arXiv 2010.11125): source and target start with their language tokens: ``__en__ x </s>``,
   ``__fr__ y </s>``. Where all training pairs have English on one side, French-German is evaluated zero-shot.
 - BERT2BERT (Rothe et al., 2020): sentence fusion. Encoder and decoder are initialized from one pretrained encoder; the
@@ -30,10 +31,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.lazy import transformers
-from core.training import batches, corpus, models, parallel
+from core.training import batches, corpus, mixture, models, parallel
 from core.training.objective import IGNORE, Batch, Objective, linear_cross_entropy
 from core.training.parallel import (
     LANGUAGES,
+    PREFIXES,
     Fusion,
     Pair,
     connective,
@@ -43,12 +45,14 @@ from core.training.parallel import (
     prefix,
     split_anywhere,
 )
-from core.training.recipe import Recipe, RecipeError
+from core.training.recipe import Recipe, RecipeError, SourceFile
 from core.training.tokenizers import M2M, T5, unigram
 from core.training.tokens import Ints, Ragged, encoded, stored
 
 MEASURED = 200
 """Held-out pairs per task for the learning curve."""
+RARER = 20
+"""One of so many texts of the other tasks is learned from by the tokenizer."""
 FUSED = 500
 BRIDGED = "fr-de"
 """The pairs without English, evaluated also where they are not trained on."""
@@ -138,7 +142,7 @@ class PairsObjective(Objective):
 
 
 class Seq2SeqObjective(PairsObjective):
-    """Translation and repair with a task prefix, for T5."""
+    """A mixture of tasks, each with a prefix, for T5."""
 
     pad, start = 0, 0
     special: Mapping[str, Any] = T5
@@ -153,23 +157,20 @@ class Seq2SeqObjective(PairsObjective):
 
     def read(self) -> None:
         data, sources = self.recipe.data, self.recipe.sources
-        names = [self.file_of(source.task, source.file) for source in sources]
         longest = int(data["longest"])
 
         def make() -> dict[str, Any]:
             split = self.splits()
-            read = [split[name] for name in self.files if name in names]
-            some = (p for side in read for p in islice(side.train(), 0, None, int(data["tokenizer_every"])))
-            tokenizer = self.learned(text for pair in some for text in pair)
+            tokenizer = self.learned(self.tokenized(split))
             rows: list[tuple[list[int], list[int]]] = []
             task: list[int] = []
             test: dict[str, list[Pair]] = {}
-            for number, (source, name) in enumerate(zip(sources, names, strict=True)):
-                pairs = list(examples(source.task, islice(split[name].train(), source.first - 1, source.last)))
+            for number, source in enumerate(sources):
+                pairs = list(self.pairs(split, source))
                 own = [row for row in self.both(tokenizer, source.task, pairs) if max(map(len, row)) <= longest]
                 rows += own
                 task += [number] * len(own)
-                test[source.task] = list(islice(examples(source.task, split[name].test()), MEASURED))
+                test[source.task] = list(islice(self.pairs(split, source, held_out=True), MEASURED))
                 corpus.require(len(test[source.task]), "measuring", sources)
             corpus.require(len(rows), "training", sources)
             inputs, outputs = (Ragged.of(row[side] for row in rows) for side in (0, 1))
@@ -185,10 +186,30 @@ class Seq2SeqObjective(PairsObjective):
         """The file of pairs of a task, English first."""
         return next(name for name in self.files if name[3:] in file.split(".")[1])
 
+    def pairs(self, split: dict[str, Any], source: SourceFile, *, held_out: bool = False) -> Iterator[Pair]:
+        """(input without prefix, output) of a source, of one side of the split."""
+        if source.task in PREFIXES:
+            return mixture.pairs(self.corpus, source, every=int(self.recipe.data["hold_out_every"]), held_out=held_out)
+        side = split[self.file_of(source.task, source.file)]
+        return examples(source.task, side.test() if held_out else islice(side.train(), source.first - 1, source.last))
+
+    def tokenized(self, split: dict[str, Any]) -> Iterator[str]:
+        """The texts that the tokenizer is learned from: one in ``tokenizer_every`` of the pairs, less other text."""
+        data, sources = self.recipe.data, self.recipe.sources
+        names = [self.file_of(source.task, source.file) for source in sources if source.task not in PREFIXES]
+        for name in (name for name in self.files if name in names):
+            for pair in islice(split[name].train(), 0, None, int(data["tokenizer_every"])):
+                yield from pair
+        for source in (source for source in sources if source.task in PREFIXES):
+            items = corpus.read(self.corpus, source, every=int(data["hold_out_every"]))
+            yield from (item.other or item.text for item in islice(items, 0, None, RARER) if not item.held_out)
+
     def learned(self, texts: Iterable[str]) -> Any:
         """The tokenizer of the texts."""
-        prefixes = list(dict.fromkeys(prefix(source.task) for source in self.recipe.sources))
-        return unigram(texts, int(self.recipe.data["vocabulary"]), prefixes)
+        tasks = [source.task for source in self.recipe.sources]
+        marks = mixture.MARKS if "spans" in tasks else []
+        prefixes = dict.fromkeys(prefix(task) for task in tasks if prefix(task))
+        return unigram(texts, int(self.recipe.data["vocabulary"]), [*prefixes, *marks])
 
     def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
         """The tokenized sides of pairs."""
