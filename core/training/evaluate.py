@@ -15,6 +15,7 @@ from core.checkpoints.spec import Checkpoint, Measure
 from core.errors import UnknownCheckpoint
 from core.training import evaluate_decoders as decoders
 from core.training import evaluate_encoders as encoders
+from core.training import evaluate_mixture as mixture
 from core.training import evaluate_pairs as pairs
 from core.training import measures
 from core.training import recipe as recipes
@@ -52,14 +53,18 @@ MEASURES: dict[str, tuple[Measured, ...]] = {
     "segments-lm": ((stories, decoders.with_and_without_memory),),
     "codes-lm": ((decoders.labeled, decoders.of_code),),
     "hashed-lm": ((decoders.story_bytes, decoders.hashed), (decoders.book_bytes, decoders.by_reading)),
-    "seq2seq-lm": ((pairs.with_english, pairs.translated), (pairs.english, pairs.repaired)),
+    "seq2seq-lm": (
+        (pairs.with_english, pairs.translated),
+        (pairs.english, pairs.repaired),
+        (mixture.mixed, mixture.by_task),
+    ),
     "many-to-many": ((pairs.all_directions, pairs.both_ways),),
     "respell": ((pairs.short_sentences, pairs.spelling_corrected),),
     "joined": ((pairs.to_fuse, pairs.fused),),
     "denoise": ((pairs.two_sentences, pairs.denoised),),
 }
 """By the part that the model is (a draft), else by the kind of its recipe."""
-PLAIN = ("BLEU", "chrF", "chrF before", "chrF after", "passes per token")
+PLAIN = ("BLEU", "chrF", "Pearson", "Spearman", "chrF before", "chrF after", "passes per token")
 """Suffixes of the measures without a unit; all others are in percent or bits."""
 
 

@@ -1,0 +1,140 @@
+"""Measures of T5's tasks beside translation and repair, each with baselines that learn from the same training pairs.
+
+Greedy outputs; all shares in percent.
+
+labels         exact outputs; logistic regression on words and pairs of adjacent words; the most frequent label always
+similarity     correlation of the numbers; linear regression on shared words, edit distance and lengths
+spans          first words right, and whole spans; the most frequent word between the neighbors, else after the left one
+summary        chrF to the first sentence; the first sentence of the input
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rapidfuzz.distance import Levenshtein
+
+from core.checkpoints.spec import Checkpoint
+from core.training import measures, mixture
+from core.training import recipe as recipes
+from core.training.corpus import normalized, sentences
+from core.training.measures import Numbers, hold_out_every
+from core.training.parallel import PREFIXES, Pair, prefix
+
+HELD, LEARNED = 400, 40_000
+"""Held-out pairs of each task, and training pairs of its baselines; both at most."""
+LABELS = ("sentiment", "acceptability", "question")
+_MARK = re.compile(r"<extra_id_\d+>")
+
+Tasks = dict[str, tuple[list[Pair], list[Pair]]]
+"""Training pairs, for the baselines, and held-out pairs, by task."""
+
+
+def mixed(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Tasks]]:
+    """Pairs of all tasks of the card in `PREFIXES`."""
+    if corpus is not None:
+        every, found = hold_out_every(checkpoint), defaultdict[str, tuple[list[Pair], list[Pair]]](lambda: ([], []))
+        sources = recipes.load(checkpoint.spec.slug).sources
+        for source in (source for source in sources if source.task in PREFIXES):
+            count = sum(source.task == other.task for other in sources)
+            for side, most in enumerate((LEARNED, HELD)):
+                rows = list(mixture.pairs(corpus, source, every=every, held_out=side == 1))
+                found[source.task][side].extend(rows[:: -(-len(rows) * count // most)])
+        yield f"at most {HELD} texts of each task, of the corpus, held out from training", dict(found)
+
+
+def by_task(checkpoint: Checkpoint, tasks: Tasks) -> Numbers:
+    """The measures of all tasks."""
+    scores: Numbers = {}
+    for task, (known, rows) in tasks.items():
+        longest = 64 if task in ("spans", "summary") else 8
+        outputs = measures.rewrite(checkpoint, [prefix(task) + left for left, _ in rows], beams=1, longest=longest)
+        scores |= MEASURE.get(task, labeled)(task, known, rows, outputs)
+    return scores
+
+
+def labeled(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
+    """Right labels."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    words = CountVectorizer(
+        ngram_range=(1, 2), min_df=2, binary=True, lowercase=False, tokenizer=str.split, token_pattern=None
+    )
+    model = make_pipeline(words, LogisticRegression(max_iter=300)).fit(*zip(*known, strict=True))
+    labels = [label for _, label in rows]
+    return {
+        task: measures.equal(outputs, labels),
+        f"{task}, words and pairs of words": 100 * float(model.score([text for text, _ in rows], labels)),
+        f"{task}, most frequent label always": 100 * max(Counter(labels).values()) / len(rows),
+    }
+
+
+def shared(text: str) -> list[float]:
+    """Of two sentences: the Jaccard similarity of their words, the normalized edit similarity, and both lengths."""
+    left, right = text.split(mixture.SECOND)
+    a, b = (set(normalized(side).split()) for side in (left, right))
+    together = len(a & b) / max(len(a | b), 1)
+    return [together, together**2, Levenshtein.normalized_similarity(left, right), float(len(a)), float(len(b))]
+
+
+def correlated(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
+    """Correlations of the numbers; an output that is none counts as 2.5."""
+    from scipy.stats import pearsonr, spearmanr
+    from sklearn.linear_model import LinearRegression
+
+    goals, truth = ([float(score) for _, score in pairs] for pairs in (known, rows))
+    model = LinearRegression().fit([shared(text) for text, _ in known], goals)
+    guesses = [float(text) if re.fullmatch(r"\d\.\d", text) else 2.5 for text in outputs]
+    baseline = model.predict([shared(text) for text, _ in rows])
+    names = ((f"{task}, ", guesses), (f"{task} by shared words, ", baseline))
+    ways = (("Pearson", pearsonr), ("Spearman", spearmanr))
+    return {name + way: float(function(found, truth)[0]) for name, found in names for way, function in ways}
+
+
+def restored(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
+    """First words and whole spans, of all spans."""
+    between: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+    for text, spans in known:
+        words = [word for part in filled(text, spans) for word in part]
+        for left, word, right in zip(["", *words], words, [*words[1:], ""], strict=False):
+            between[left, right][word] += 1
+            between[(left,)][word] += 1
+    first = whole = often = total = 0
+    for (text, spans), output in zip(rows, outputs, strict=True):
+        parts = _MARK.split(text)
+        goals, found = (_MARK.split(side)[1:] for side in (spans, output))
+        for number, goal in enumerate(goals[: len(parts) - 1]):
+            words = goal.split()
+            guess = found[number].split() if number < len(found) else []
+            near = ("", *parts[number].split())[-1], (*parts[number + 1].split(), "")[0]
+            counts = between.get(near) or between.get(near[:1]) or Counter({"": 1})
+            total += 1
+            first += guess[:1] == words[:1]
+            whole += guess == words
+            often += counts.most_common(1)[0][0] == words[0]
+    numbers = {"first word": first, "whole span": whole, "first word, most frequent between its neighbors": often}
+    return {f"{task}, {name}": 100 * count / total for name, count in numbers.items()}
+
+
+def filled(text: str, spans: str) -> Iterator[list[str]]:
+    """The words of a text whose sentinels are replaced by their spans, part by part."""
+    parts, words = _MARK.split(text), [*_MARK.split(spans)[1:], ""]
+    for part, span in zip(parts, words, strict=False):
+        yield part.split()
+        yield span.split()
+
+
+def summarized(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
+    """chrF to the first sentences."""
+    goals = [[goal] for _, goal in rows]
+    lead = [sentences(text)[0] for text, _ in rows]
+    names = {f"{task} chrF": list(outputs), f"{task} by its first sentence, chrF": lead}
+    return {name: measures.translation(found, goals)["chrF"] for name, found in names.items()}
+
+
+MEASURE = {"similarity": correlated, "spans": restored, "summary": summarized}
