@@ -68,9 +68,10 @@ def labeled(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Seq
     model = make_pipeline(words, LogisticRegression(max_iter=300)).fit(*zip(*known, strict=True))
     labels = [label for _, label in rows]
     return {
-        task: measures.equal(outputs, labels),
-        f"{task}, words and pairs of words": 100 * float(model.score([text for text, _ in rows], labels)),
-        f"{task}, most frequent label always": 100 * max(Counter(labels).values()) / len(rows),
+        f"{task}, accuracy": measures.equal(outputs, labels),
+        f"{task}, accuracy of words and pairs of words alone": 100
+        * float(model.score([text for text, _ in rows], labels)),
+        f"{task}, accuracy of the most frequent label": 100 * max(Counter(labels).values()) / len(rows),
     }
 
 
@@ -91,9 +92,9 @@ def correlated(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: 
     model = LinearRegression().fit([shared(text) for text, _ in known], goals)
     guesses = [float(text) if re.fullmatch(r"\d\.\d", text) else 2.5 for text in outputs]
     baseline = model.predict([shared(text) for text, _ in rows])
-    names = ((f"{task}, ", guesses), (f"{task} by shared words, ", baseline))
+    names = (("", guesses), ("shared words alone, ", baseline))
     ways = (("Pearson", pearsonr), ("Spearman", spearmanr))
-    return {name + way: float(function(found, truth)[0]) for name, found in names for way, function in ways}
+    return {f"{task}, {name}{way}": float(function(found, truth)[0]) for name, found in names for way, function in ways}
 
 
 def restored(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
@@ -133,7 +134,7 @@ def summarized(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: 
     """chrF to the first sentences."""
     goals = [[goal] for _, goal in rows]
     lead = [sentences(text)[0] for text, _ in rows]
-    names = {f"{task} chrF": list(outputs), f"{task} by its first sentence, chrF": lead}
+    names = {f"{task}, chrF": list(outputs), f"{task}, first sentence of the input, chrF": lead}
     return {name: measures.translation(found, goals)["chrF"] for name, found in names.items()}
 
 

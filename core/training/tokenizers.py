@@ -134,25 +134,33 @@ def single_bytes(special: Sequence[str], close: str = "") -> Any:
 
 
 def unigram(
-    texts: Iterable[str], size: int, added: Sequence[str], special: Mapping[str, str] = T5, *, decoded: bool = True
+    texts: Iterable[str],
+    size: int,
+    added: Sequence[str],
+    special: Mapping[str, str] = T5,
+    *,
+    decoded: bool = True,
+    marks: Sequence[str] = (),
 ) -> Any:
     """A Unigram tokenizer (Kudo, 2018) with ``added`` tokens (prefixes, languages); ``</s>`` ends each text.
 
     Args:
         decoded: whether decoding without special tokens outputs the added tokens.
+        marks: further added tokens (sentinels), which include the space before them.
     """
     tokenizer: Any = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.NFKC()
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
     trainer = trainers.UnigramTrainer(
-        vocab_size=size - len(added),
+        vocab_size=size - len(added) - len(marks),
         special_tokens=list(special.values()),
         unk_token=special["unk_token"],
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.add_tokens([AddedToken(text, normalized=False, special=not decoded) for text in added])
+    tokenizer.add_tokens([AddedToken(text, normalized=False, lstrip=True) for text in marks])
     return _framed(tokenizer, "$A </s>")
 
 

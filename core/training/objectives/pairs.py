@@ -209,7 +209,7 @@ class Seq2SeqObjective(PairsObjective):
         tasks = [source.task for source in self.recipe.sources]
         marks = mixture.MARKS if "spans" in tasks else []
         prefixes = dict.fromkeys(prefix(task) for task in tasks if prefix(task))
-        return unigram(texts, int(self.recipe.data["vocabulary"]), [*prefixes, *marks])
+        return unigram(texts, int(self.recipe.data["vocabulary"]), list(prefixes), marks=marks)
 
     def both(self, tokenizer: Any, task: str, pairs: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], list[int]]]:
         """The tokenized sides of pairs."""
