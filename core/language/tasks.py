@@ -1,4 +1,4 @@
-"""The tasks of an encoder-decoder: translation, denoising, spelling correction, fusion.
+"""The tasks of an encoder-decoder: translation, denoising, spelling correction, fusion, classification as text.
 
 A task is selected in the text itself, by a prefix (T5: “translate English to German: ”, Raffel et al. 2020,
 arXiv 1910.10683), or in the first token of the output, as a language (M2M-100: Fan et al. 2020, arXiv 2010.11125).
@@ -16,6 +16,17 @@ from core.errors import InputUnusable, UnknownTask
 
 LANGUAGES = {"en": "English", "fr": "French", "de": "German", "es": "Spanish", "ro": "Romanian", "it": "Italian"}
 _M2M = ("en", "fr", "de", "es", "it")
+_LABELS = {
+    "fuse": "Fuse two sentences",
+    "denoise": "Reconstruct a corrupted text",
+    "respell": "Correct noisy spelling",
+    "spans": "Generate removed spans",
+    "sentiment": "Sentiment: positive or negative",
+    "acceptability": "Acceptable or damaged sentence",
+    "similarity": "Similarity of two sentences",
+    "question": "Question or statement",
+    "summary": "First sentence of an article",
+}
 _PAIR = re.compile(r"([a-z]{2,3})-([a-z]{2,3})")
 _PUBLISHED_PAIR = re.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
 
@@ -99,13 +110,7 @@ def _named(slug: str, prefix: str) -> Task:
     if task.repairs:
         language = LANGUAGES.get(slug.removeprefix("repair-"), "text")
         return Task(slug, f"Reconstruct corrupted {language}", prefix)
-    if slug == "fuse":
-        return Task(slug, "Fuse two sentences", prefix)
-    if task.denoises:
-        return Task(slug, "Reconstruct a corrupted text", prefix)
-    if task.respells:
-        return Task(slug, "Correct noisy spelling", prefix)
-    return task
+    return Task(slug, _LABELS.get(slug, task.label), prefix)
 
 
 def _prefix(slug: str) -> str:

@@ -21,6 +21,7 @@ token becomes two. A sentinel in the typed text is not used again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -33,6 +34,7 @@ RATE = 0.15
 MEAN = 3.0
 SENTINELS = 100
 """In T5's vocabulary."""
+_SENTINEL = re.compile(r"(<extra_id_\d+>)")
 
 
 def division(items: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -95,3 +97,15 @@ def corrupt(
     end = Cell("</s>", change="special")
     last = Cell(marks[spans], change="masked", note="sentinel")
     return seq2seq(original, (*source, end), (*answer, last, end), "<pad>")
+
+
+def spans(answer: str) -> dict[str, str]:
+    """The span after each sentinel of an answer; empty after the last one."""
+    pieces = _SENTINEL.split(answer)
+    return dict(zip(pieces[1::2], map(str.strip, pieces[2::2]), strict=True))
+
+
+def filled(text: str, answer: str) -> tuple[tuple[str, bool], ...]:
+    """The parts of a text with sentinels, which the answer's spans replace, and whether a part is such a span."""
+    known = spans(answer)
+    return tuple((known.get(part, part), part in known) for part in _SENTINEL.split(text))

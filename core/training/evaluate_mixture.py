@@ -18,6 +18,7 @@ from pathlib import Path
 from rapidfuzz.distance import Levenshtein
 
 from core.checkpoints.spec import Checkpoint
+from core.objectives.sentinels import filled, spans
 from core.training import measures, mixture
 from core.training import recipe as recipes
 from core.training.corpus import normalized, sentences
@@ -27,7 +28,6 @@ from core.training.parallel import PREFIXES, Pair, prefix
 HELD, LEARNED = 400, 40_000
 """Held-out pairs of each task, and training pairs of its baselines; both at most."""
 LABELS = ("sentiment", "acceptability", "question")
-_MARK = re.compile(r"<extra_id_\d+>")
 
 Tasks = dict[str, tuple[list[Pair], list[Pair]]]
 """Training pairs, for the baselines, and held-out pairs, by task."""
@@ -100,34 +100,26 @@ def correlated(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: 
 def restored(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
     """First words and whole spans, of all spans."""
     between: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    for text, spans in known:
-        words = [word for part in filled(text, spans) for word in part]
-        for left, word, right in zip(["", *words], words, [*words[1:], ""], strict=False):
+    for pair in known:
+        words = ["", *"".join(part for part, _ in filled(*pair)).split(), ""]
+        for left, word, right in zip(words, words[1:], words[2:], strict=False):
             between[left, right][word] += 1
             between[(left,)][word] += 1
     first = whole = often = total = 0
-    for (text, spans), output in zip(rows, outputs, strict=True):
-        parts = _MARK.split(text)
-        goals, found = (_MARK.split(side)[1:] for side in (spans, output))
-        for number, goal in enumerate(goals[: len(parts) - 1]):
-            words = goal.split()
-            guess = found[number].split() if number < len(found) else []
-            near = ("", *parts[number].split())[-1], (*parts[number + 1].split(), "")[0]
-            counts = between.get(near) or between.get(near[:1]) or Counter({"": 1})
-            total += 1
-            first += guess[:1] == words[:1]
-            whole += guess == words
-            often += counts.most_common(1)[0][0] == words[0]
+    for (text, answer), output in zip(rows, outputs, strict=True):
+        found = spans(output)
+        for mark, span in spans(answer).items():
+            if span:
+                guess, words = found.get(mark, "").split(), span.split()
+                before, _, after = text.partition(mark)
+                near = ("", *before.split())[-1], (*after.split(), "")[0]
+                counts = between.get(near) or between.get(near[:1]) or Counter("?")
+                total += 1
+                first += guess[:1] == words[:1]
+                whole += guess == words
+                often += counts.most_common(1)[0][0] == words[0]
     numbers = {"first word": first, "whole span": whole, "first word, most frequent between its neighbors": often}
     return {f"{task}, {name}": 100 * count / total for name, count in numbers.items()}
-
-
-def filled(text: str, spans: str) -> Iterator[list[str]]:
-    """The words of a text whose sentinels are replaced by their spans, part by part."""
-    parts, words = _MARK.split(text), [*_MARK.split(spans)[1:], ""]
-    for part, span in zip(parts, words, strict=False):
-        yield part.split()
-        yield span.split()
 
 
 def summarized(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:

@@ -9,7 +9,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from core.training import corpus, evaluate_mixture, mixture
+from core.objectives.sentinels import filled
+from core.training import corpus, mixture
 from core.training.parallel import Pair
 from core.training.recipe import SourceFile
 from tests import tinyrecipes
@@ -28,7 +29,10 @@ WORDS = ["Thank", "you", "for", "inviting", "me", "to", "your", "party", "last",
 )  # fmt: skip
 def test_spans_are_those_of_the_paper(hidden: list[int], source: str, target: str) -> None:
     assert mixture.corrupted(WORDS, np.isin(np.arange(len(WORDS)), hidden)) == (source, target)
-    assert [word for part in evaluate_mixture.filled(source, target) for word in part] == WORDS
+    parts = filled(source, target)
+    assert "".join(part for part, _ in parts).split() == WORDS
+    assert {word for part, span in parts if span for word in part.split()} == {WORDS[at] for at in hidden}
+    assert filled("A <extra_id_0> sat.", "no answer") == (("A ", False), ("<extra_id_0>", False), (" sat.", False))
 
 
 def test_spans_hide_a_share_of_the_words_anywhere() -> None:

@@ -23,6 +23,7 @@ from core.language.text import clean
 from core.language.translate import MAX_CHARS, Alignment, Request
 from core.language.types import Decoding, Token
 from core.objectives.corruptions import CORRUPTIONS, corrupt_text
+from core.objectives.sentinels import filled
 from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Position
 from core.ui.demos import steps
@@ -241,6 +242,9 @@ def draw(view: DemoView) -> None:
             respell_panel(view, original, request.text, output)
         if task.denoises:
             st.caption(plain(words_reconstructed(original, output)))
+        if task.slug == "spans":
+            parts = [(part, underlined(view.accent) if span else "") for part, span in filled(request.text, output)]
+            st.html(paragraph(parts, "margin:0", "The text with the generated spans"))
         _routes(view, source, task, output, decoding)
         if run.path:
             ids = tuple(step.token.id for step in run.path)
@@ -343,11 +347,21 @@ def _explore(
     keep_step(state, slot, step)
     steps.continue_from(state, run.path, step, decoding, key=state.key("steps"), branch=view.spec.branch)
     steps.beams_table(run.steps, step)
-    names = {"repair": task.repairs, "respell": task.respells, "denoise": task.denoises, "fuse": task.slug == "fuse"}
-    view.try_and_notice(next((name for name, fits in names.items() if fits), "translate" if task.languages else ""))
+    kind = "repair" if task.repairs else "translate" if task.languages else task.slug
+    view.try_and_notice(kind if view.words.has(f"Try: {kind}") else "")
+    _measured(view, task)
     choose = partial(keep_clicked, slot)
     attention_map(view, alignment, weights, which, step, choose)
     steps.steps_table(run.path, state.key("steps.table"), step, choose)
+
+
+def _measured(view: DemoView, task: Task) -> None:
+    """Say what the card states of this task on held-out texts, with its baselines."""
+    own = [m for m in view.spec.card.measures if m.name.startswith(task.slug)] if view.spec.card else []
+    stated = {m.name.removeprefix(task.slug).lstrip(", "): m for m in own}  # the later texts are those of the corpus
+    if stated:
+        values = "; ".join(f"{name} {m.value:g}{m.unit}" for name, m in stated.items())
+        view.note("Measured", on=own[-1].on, values=values)
 
 
 def _routes(view: DemoView, source_text: str, task: Task, direct: str, decoding: Decoding) -> None:

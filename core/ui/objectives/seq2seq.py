@@ -8,6 +8,8 @@ from typing import cast
 
 import streamlit as st
 
+from core import session
+from core.language.losses import Losses
 from core.language.text import sentences
 from core.objectives import denoising, gaps, sentinels, t5_compared
 from core.table import Table
@@ -56,6 +58,13 @@ def _sentences(inputs: Inputs) -> list[tuple[str, ...]]:
 def _sentinels(inputs: Inputs) -> tuple[Stage, ...]:
     rate, mean = inputs.number("rate") / 100, float(inputs.number("mean"))
     return (Stage(sentinels.corrupt(inputs.pieces, inputs.rng(), rate=rate, mean=mean, special=inputs.special)),)
+
+
+def _filled(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
+    """The losses; none where the text has more spans than the vocabulary has sentinels."""
+    marks = {cell.token for cell in stages[0].example.decoder if cell.note == "sentinel"}
+    known = marks <= set(session.checkpoint(slug).tokenizer.get_vocab())
+    return losses_by("written")(slug, stages) if known else (Losses(),)
 
 
 def _compared(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
@@ -114,7 +123,7 @@ def _scores(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
         view.note("One after the other")
 
 
-SENTINELS = Entry("sentinels", "encoder-decoder", _sentinels, settings=(RATE,), rare=(MEAN,), more=_compared)
+SENTINELS = Entry("sentinels", "encoder-decoder", _sentinels, _filled, settings=(RATE,), rare=(MEAN,), more=_compared)
 DENOISE = Entry("denoise", "encoder-decoder", _denoised, losses_by("written"), settings=(DAMAGE,), several=True)
 GAPS = Entry(
     "gaps",
