@@ -311,6 +311,13 @@ def test_the_formula_is_that_of_the_model(model: str, told: bool, divided: bool)
     assert (r"\sqrt{d}" in formula) == divided
 
 
+def test_generated_spans_are_read_in_their_text() -> None:
+    at = page("atlas-t5", task="spans", length="8", text="I would like a <extra_id_0> of tea.")
+    assert "The text with the generated spans" in html_of(at)
+    assert "Measured on" in shown(at)
+    assert "whole span" in shown(at)
+
+
 def test_noise_of_a_link_is_read_and_what_it_costs_is_shown() -> None:
     at = page("atlas-byt5", length="12", text="the cat sat", damage="random-case", seed="3")
     assert not at.warning

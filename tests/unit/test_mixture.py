@@ -9,9 +9,10 @@ from random import Random
 import numpy as np
 import pytest
 
+from core.content import content
 from core.objectives.sentinels import filled
 from core.training import corpus, mixture
-from core.training.parallel import Pair
+from core.training.parallel import PREFIXES, Pair
 from core.training.recipe import SourceFile
 from tests import tinyrecipes
 
@@ -60,6 +61,14 @@ def test_labels_follow_from_the_text() -> None:
     ]
     assert not list(mixture.summary(f"Cats sleep a lot. {rest}", 0))
     assert all(mixture.damaged("The cat sat on a mat.", Random(seed)) != "The cat sat on a mat." for seed in range(50))
+
+
+def test_every_task_has_examples_and_words() -> None:
+    words = content("demos", "rewrite")
+    for task in PREFIXES:
+        assert len(words.front["samples"][task]) > 2
+        assert words.has(f"Try: {task}")
+        assert words.has(f"Notice: {task}")
 
 
 @pytest.fixture(scope="module")
