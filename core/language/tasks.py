@@ -22,7 +22,7 @@ _LABELS = {
     "respell": "Correct noisy spelling",
     "spans": "Generate removed spans",
     "sentiment": "Sentiment: positive or negative",
-    "acceptability": "Acceptable or corrupted sentence",
+    "acceptability": "Acceptable or corrupted",
     "similarity": "Similarity of two sentences",
     "question": "Question or statement",
     "summary": "First sentence of an article",
