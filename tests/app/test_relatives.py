@@ -14,7 +14,7 @@ def captions(at: AppTest) -> str:
     return "\n".join(words(str(element.value)) for element in at.caption)
 
 
-@pytest.mark.parametrize("slug", ["structbert", "mistral"])
+@pytest.mark.parametrize("slug", ["ernie-2.0", "mistral"])
 def test_the_demo_says_what_runs_instead(slug: str) -> None:
     at = opened(catalogue.get(slug).branch, system=slug)
     assert not at.error

@@ -17,7 +17,7 @@ from tests import tinyfamilies
 def test_the_parts_of_every_layout_add_up_to_the_layer(slug: str) -> None:
     result = split_layer(checkpoints.load(slug), "Once upon a time there was a king.", 1, 2)
     assert result.layer_error < 2e-6 * max(1, result.largest)
-    assert result.attention_error < 1e-5
+    assert result.attention_error < 1e-6 * max(10, result.largest)
     assert result.parameters * 2 == result.whole
 
 
