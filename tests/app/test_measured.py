@@ -64,7 +64,7 @@ def test_a_stored_training_run_is_trained_again_by_a_click(page: str, query: dic
 
 def test_the_times_of_a_student_and_its_teacher_are_measured_by_a_click() -> None:
     at = opened("zoo", tab="distillation")
-    assert "stored, beside other work" in shown(at)
+    assert "measured when the Atlas was made" in shown(at)
     widget(at.button, "Measure here").click().run()
     assert "measured on this server" in shown(at)
 
