@@ -40,7 +40,7 @@ def warm_start(view: DemoView) -> None:
         with column:
             figure = learning_curves(lines, unit, log=False, theme=theme())
             if measure == "loss":  # it falls to a hundredth
-                figure.update_yaxes(type="log", autorange=True, range=None)
+                figure.update_yaxes(type="log", dtick=1, autorange=True, range=None)
             view.picture(f"start-{measure}", figure, rows, alt=curves_alt(lines, title))
     ends = {
         f"{name}_{measure}": f"{_last(points, measure):.3g}" for name, points in curves.items() for measure in MEASURES
