@@ -15,7 +15,6 @@ from pathlib import Path
 
 from core import catalogue
 from core import settings as configuration
-from core.catalogue.schema import HubCheckpoint, System
 from core.checkpoints import hub_cache, package
 from core.checkpoints.families import FAMILIES, Branch, Kind
 from core.checkpoints.families.architectures import architecture_of, branch_of, kind_of, positions_of
@@ -96,7 +95,6 @@ def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
     """The spec of a further model of a checkpoint, with the slug ``<slug>:<part>``.
 
     Those of `BESIDE` and `UPDATES` have a card.
-
 
     Raises :class:`CheckpointUnavailable` where the checkpoint has no such part.
     """
@@ -196,28 +194,33 @@ def _card(folder: Path) -> Card | None:
 def published() -> tuple[CheckpointSpec, ...]:
     """The published checkpoints in the catalogue, downloaded or not. No other Hub id is ever used."""
     held = hub_cache.held()
+    return tuple(_downloaded(spec) if spec.location in held else spec for spec in _named())
+
+
+@cache
+def _named() -> tuple[CheckpointSpec, ...]:
+    """The published checkpoints as the catalogue's records name them."""
     return tuple(
-        _published(system, entry, FAMILIES[entry.kind].kind, entry.id in held)
+        CheckpointSpec(
+            slug=entry.short_name.lower(),
+            name=entry.short_name,
+            system=system.slug,
+            branch=system.branch,
+            kind=FAMILIES[entry.kind].kind,
+            source="hub",
+            origin=f"Hugging Face Hub, {entry.id}",
+            location=entry.id,
+            ready=False,
+        )
         for system in catalogue.systems()
         for entry in system.hub
         if entry.kind in FAMILIES
     )
 
 
-def _published(system: System, entry: HubCheckpoint, kind: Kind, held: bool) -> CheckpointSpec:
-    """The spec of a catalogue entry, completed from its files where the cache has all of them."""
-    spec = CheckpointSpec(
-        slug=entry.short_name.lower(),
-        name=entry.short_name,
-        system=system.slug,
-        branch=system.branch,
-        kind=kind,
-        source="hub",
-        origin=f"Hugging Face Hub, {entry.id}",
-        location=entry.id,
-        ready=False,
-    )
-    fetched = hub_cache.fetched(entry.id, kind) if held else None
+def _downloaded(spec: CheckpointSpec) -> CheckpointSpec:
+    """``spec`` completed from its files, where the Hub's cache has all of them."""
+    fetched = hub_cache.fetched(spec.location, spec.kind)
     if fetched is None:
         return spec
     return replace(

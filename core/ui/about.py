@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import tomllib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, metadata, version
 
 import streamlit as st
@@ -83,6 +83,7 @@ _BIBTEX = f"""@software{{transformer_atlas,
 }}"""
 
 
+@cache
 def _installed(name: str) -> tuple[str, str]:
     """Version and declared license of an installed package."""
     try:

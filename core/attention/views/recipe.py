@@ -18,6 +18,7 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
@@ -81,6 +82,7 @@ class Recipe:
     versions: dict[str, str]
 
 
+@cache
 def versions() -> dict[str, str]:
     """What runs here."""
     return {"transformer-atlas": _atlas(), "python": platform.python_version()} | {
