@@ -330,7 +330,6 @@ def _section_name(piece: Piece, names: dict[str, str]) -> str:
 
 
 def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str]) -> tuple[Row, ...]:
-    """The pieces of one group as rows."""
     rows = []
     for slugs in _meeting([*left, *right]):
         left_row, right_row = (

@@ -26,8 +26,6 @@ MISSING = "not stated in our sources"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One property."""
-
     slug: str
     heading: str
     field: str = ""
@@ -72,8 +70,6 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """One system."""
-
     system: System
     cells: Mapping[str, Cell]
     """By the column's slug."""
@@ -106,7 +102,6 @@ def sheet() -> tuple[SheetRow, ...]:
 
 
 def chosen(rows: Iterable[SheetRow], wanted: Filter) -> list[SheetRow]:
-    """The rows that pass."""
     return [row for row in rows if _passes(row, wanted)]
 
 

@@ -27,8 +27,6 @@ TEXTS = Path(__file__).with_name("classes.toml")
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """An explanation of a class."""
-
     text: str
     formula: str | None
     """LaTeX, without dollar signs; ``\\\\`` is a line break."""

@@ -262,7 +262,6 @@ def paper(key: str) -> str:
 
 
 def citation(key: str) -> Citation:
-    """The citation of that key."""
     return names().citations[key]
 
 

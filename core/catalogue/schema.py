@@ -393,7 +393,6 @@ class System(Row):
 
     @property
     def branch(self) -> Branch:
-        """The main branch."""
         return self.branches[0]
 
     @property

@@ -106,7 +106,6 @@ def signature(folder: Path) -> State:
 
 
 def state_of_files(files: Iterable[Path]) -> State:
-    """The state of existing files."""
     states = ((str(file), file.stat()) for file in files)
     return tuple(sorted((name, state.st_mtime_ns, state.st_size) for name, state in states))
 

@@ -95,7 +95,6 @@ def _saved_again(tensors: list[StoredTensor]) -> int:
 
 
 def _digest(tensor: StoredTensor) -> bytes:
-    """A digest of the tensor's bytes."""
     digest, left = hashlib.blake2b(digest_size=16), tensor.length
     with opened(tensor.file) as (stream, _):
         stream.seek(tensor.start)

@@ -117,7 +117,6 @@ class Checkpoint:
 
     @property
     def source(self) -> Source:
-        """The source of the weights."""
         return self.spec.source
 
 

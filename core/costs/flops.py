@@ -41,7 +41,6 @@ class Work:
 
     @property
     def total(self) -> float:
-        """The sum of both."""
         return self.matrices + self.attention
 
     @property

@@ -140,7 +140,6 @@ class WordWork:
 
     @property
     def total(self) -> float:
-        """The sum of both."""
         return self.letters + self.recurrent
 
 

@@ -139,7 +139,6 @@ def band(x0: float, x1: float, color: str, opacity: float) -> Json:
 
 
 def box(x0: float, x1: float, y0: float, y1: float, **line: Any) -> Json:
-    """A frame."""
     return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": line}
 
 
@@ -149,7 +148,6 @@ def note(text: str, x: float, y: float, **looks: Any) -> Json:
 
 
 def title(text: str, standoff: int | None = None) -> Json:
-    """An axis' title."""
     return {"title": {"text": text} | ({} if standoff is None else {"standoff": standoff})}
 
 

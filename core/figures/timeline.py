@@ -69,7 +69,6 @@ class Box:
 
     @property
     def right(self) -> float:
-        """The right edge."""
         return self.left + self.width
 
     @property

@@ -314,7 +314,6 @@ def pair_table(
     columns: Sequence[str],
     wanted: NDArray[np.bool_],
 ) -> list[dict[str, object]]:
-    """One row a pair."""
     return [
         {
             "one": row,

@@ -39,8 +39,6 @@ class TaskInfo:
 
 
 class TaskInput(NamedTuple):
-    """The input of a task."""
-
     task: TaskInfo
     read: str
     """The text, or the part of it that is the input."""

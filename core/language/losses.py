@@ -35,8 +35,6 @@ Kind = Literal["masks", "next", "order", "translation", "written", "pair", "verd
 
 @dataclass(frozen=True, slots=True)
 class PositionLoss:
-    """The loss at one position."""
-
     nats: float
     """:math:`-\\log p` of the target."""
     prediction: str = ""

@@ -253,8 +253,6 @@ def changed(before: str, after: str) -> tuple[tuple[str, bool], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Character:
-    """One character of a text."""
-
     text: str
     name: str
     """Its name in Unicode, or ``U+....`` where it has none."""

@@ -32,8 +32,6 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """The result of a model on one probe."""
-
     probe: Probe
     predictions: tuple[tuple[str, float], ...]
     """The five most probable tokens, with probabilities."""

@@ -47,12 +47,10 @@ class Candidate:
 
     @property
     def total(self) -> float:
-        """Their sum."""
         return math.fsum(self.logs)
 
     @property
     def mean(self) -> float:
-        """Their mean."""
         return self.total / len(self.logs)
 
 

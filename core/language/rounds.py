@@ -166,7 +166,6 @@ def scores(turns: Sequence[Turn]) -> tuple[int, int, int]:
 
 
 def answer(checkpoint: Checkpoint, question: Question) -> Answer:
-    """The answer of ``checkpoint`` to ``question``."""
     if question.kind == "masked":
         return _masked(checkpoint, question)
     if question.kind == "next":

@@ -10,8 +10,6 @@ from typing import Literal, overload
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a text."""
-
     id: int
     piece: str
     """Its entry in the vocabulary (``##ing``, ``Ġthe``, ``▁the``)."""
@@ -120,8 +118,6 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GenerationStep:
-    """One step of generation."""
-
     index: int
     token: Alternative
     alternatives: Sequence[Alternative]

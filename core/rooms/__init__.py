@@ -108,8 +108,6 @@ def spelled(code: str) -> str:
 
 
 class Rooms:
-    """The rooms of a store."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
 

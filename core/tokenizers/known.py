@@ -43,8 +43,6 @@ PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe
 
 @dataclass(frozen=True, slots=True)
 class TokenizerInfo:
-    """An available tokenizer."""
-
     slug: str
     """The first model that uses it, or ``words``, ``bpe`` or ``characters``."""
     name: str

@@ -89,7 +89,6 @@ class Trained:
 
     @property
     def largest(self) -> int:
-        """The largest vocabulary."""
         return self.stages[-1].size
 
     def nearest(self, size: int) -> int:
@@ -99,7 +98,6 @@ class Trained:
         return min((stage.size for stage in self.stages), key=lambda other: (abs(other - size), other))
 
     def tokenize(self, words: Iterable[str], size: int) -> list[list[Piece]]:
-        """Each word tokenized by the vocabulary of that size."""
         if self.learning is None:
             nearest = self.nearest(size)
             scores = next(stage.scores for stage in self.stages if stage.size == nearest)
@@ -208,8 +206,6 @@ def _pruned(words: Counter[str], size: int) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class LearnedMerge:
-    """One learned merge."""
-
     left: str
     right: str
     merged: str

@@ -194,7 +194,6 @@ class Pairs:
         }
 
     def draw(self, chunk: int, rng: np.random.Generator) -> Pair:
-        """The segments of one chunk."""
         text = self.documents
         if not self.paired[chunk]:
             return Pair(text.chunk(chunk), None, NO_LABEL)

@@ -118,7 +118,6 @@ def repeat(rounds: int, tell: Progress) -> dict[int, float]:
 
 
 def sweep(done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
-    """The rows of each model that is not done."""
     known = {(row.trained, row.seed) for row in done}
     for seed in range(seeds):
         for rounds in TRAINED:

@@ -69,7 +69,6 @@ PLAIN = ("BLEU", "chrF", "Pearson", "Spearman", "chrF before", "chrF after", "pa
 
 
 def unit(name: str) -> str:
-    """The unit of a measure by its name."""
     if name.startswith("bits per byte") or name.endswith(("bits per byte", "bits per token")):
         return "bits"
     return "" if name.endswith(PLAIN) else "%"

@@ -47,7 +47,6 @@ def mixed(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Ta
 
 
 def by_task(checkpoint: Checkpoint, tasks: Tasks) -> Numbers:
-    """The measures of all tasks."""
     scores: Numbers = {}
     for task, (known, rows) in tasks.items():
         longest = 64 if task in ("spans", "summary") else 8
@@ -57,7 +56,6 @@ def by_task(checkpoint: Checkpoint, tasks: Tasks) -> Numbers:
 
 
 def labeled(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
-    """Right labels."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

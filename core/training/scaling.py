@@ -51,7 +51,6 @@ def points(name: str, seed: int) -> list[Run]:
 
 
 def sweep(wanted: Sequence[Run], done: Sequence[Run], corpus: Path) -> Iterator[Run]:
-    """The runs that are not done."""
     known = {run.point for run in done}
     for run in wanted:
         if run.point not in known:

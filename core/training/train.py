@@ -55,8 +55,6 @@ class Interrupted(AtlasError):
 
 @dataclass
 class Progress:
-    """The progress of a run."""
-
     step: int = 0
     tokens: int = 0
     minutes: float = 0.0

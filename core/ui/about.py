@@ -50,7 +50,6 @@ LIBRARIES = (*NEEDED, "sentencepiece", "sentence-transformers", "numpy", "scikit
 
 
 def about(view: View) -> None:
-    """Draw the page."""
     used = attribution()
     for part, listed in (("Texts", used.texts), ("Weights", used.weights), ("Scripts", used.scripts)):
         view.say(part)

@@ -294,7 +294,6 @@ def _parent_link(system: System, size: str | None) -> None:
 
 
 def _facts(view: BranchView) -> None:
-    """Draw the facts of the system."""
     with sentences():
         facts_panel(view.system.slug)
     _foot(view)

@@ -64,7 +64,6 @@ def terms(view: View) -> None:
 
 
 def _card(chosen: Term, state: PageState) -> None:
-    """One term in full."""
     with st.container(border=True, key="atlas-term"):
         st.subheader(plain(chosen.name), anchor=False)
         if also := [name for name in (*chosen.aliases, *chosen.also) if name.lower() != chosen.name.lower()]:

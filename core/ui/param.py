@@ -358,8 +358,6 @@ def _bound(value: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Integer(_Number[int]):
-    """A whole number."""
-
     default: int = 0
     low: int
     high: int
@@ -410,8 +408,6 @@ class Integer(_Number[int]):
 
 @dataclass(frozen=True, kw_only=True)
 class Real(_Number[float]):
-    """A real number."""
-
     style: Literal["box", "slider"] = "slider"
 
     @property

@@ -165,7 +165,6 @@ class Section:
     """The folder of its content, if several pages share it."""
 
     def words(self, page: str) -> Content:
-        """Its words on a page."""
         return content(self.folder or page, self.slug)
 
 
@@ -199,7 +198,6 @@ class Page:
         return ({"tab": tab} if len(self.sections) > 1 else {}) | {param.name: param.carried for param in every}
 
     def run(self) -> None:
-        """Draw the page for this run."""
         words = content(self.slug)
         read_mode(self.slug)
         framed = not (bare() or presenting())

@@ -70,7 +70,6 @@ class TextTable:
 
 
 def text_table(content: TextTable) -> None:
-    """Draw the table."""
     st.html(STYLE + html(content))
 
 

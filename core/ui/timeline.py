@@ -176,7 +176,6 @@ MONTH = Carried(name="month", label="Month", as_=Integer(None, 1, 12))
 
 
 def over_time(view: View) -> None:
-    """Draw the section."""
     state, everything = view.state, family()
     names = {entry.slug: entry.name for entry in sorted(everything, key=lambda entry: entry.name.lower())}
     lines = {"": "No line of descent", **{slug: f"Line of {name}" for slug, name in names.items()}}

@@ -182,7 +182,6 @@ def no_model() -> bool:
 
 
 def transformer(view: View) -> None:
-    """Draw the section."""
     state, here = view.state, models()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         side = ARCHITECTURE.with_(options={side: SIDES[side] for side in here}).draw(state)

@@ -226,7 +226,6 @@ class _BackboneOutput(tuple[Any]):
 
     @property
     def last_hidden_state(self) -> Any:
-        """The states."""
         return self[0]
 
     def __getattr__(self, name: str) -> None:

@@ -97,8 +97,6 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class AttentionLayer:
-    """The attention of one layer."""
-
     kind: MapKind
     layer: int
     heads: int

@@ -69,8 +69,6 @@ def private_twin(checkpoint: Checkpoint) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ModuleCall:
-    """One call of a module."""
-
     inputs: dict[str, Any]
     """Arguments by name, ``**kwargs`` included."""
     output: Any

@@ -178,7 +178,6 @@ def _by_slug(every: Sequence[Block]) -> dict[str, Tensors]:
 
 
 def _tensors(layers: Sequence[Step]) -> Tensors:
-    """One step of several layers."""
     values = np.stack([step.values for step in layers])
     if layers[0].axes == MAPS:
         return Tensors(layers[0].shape, frozen(values), None)

@@ -72,7 +72,6 @@ class Step:
 
 
 def slug(part: Part, name: str) -> str:
-    """The slug of the step of this name."""
     return "-".join(re.findall(r"[a-z0-9]+", f"{part} {name}".lower()))
 
 
@@ -419,8 +418,6 @@ _COMMANDS = re.compile(r"\\[A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """The explanation of a step."""
-
     text: str
     symbols: tuple[tuple[str, str], ...]
     """(LaTeX, meaning) of every symbol of the step's own formula."""

@@ -269,7 +269,6 @@ class Choice:
         return pattern
 
     def title(self) -> str:
-        """The choice as a title."""
         said = KINDS[self.terms[0].kind].title
         for join, term in zip(self.joins, self.terms[1:], strict=True):
             said += f" {join} {KINDS[term.kind].title.lower().replace('bigbird', 'BigBird')}"

@@ -51,8 +51,6 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class HeadRow:
-    """One head of one model."""
-
     slug: str
     name: str
     """The model's."""

@@ -63,7 +63,6 @@ LABELS: dict[str, tuple[str, ...]] = {
 
 
 def meaning(relation: str) -> str:
-    """A description of a relation."""
     text: str = content("attention", "grammar").front["relation"][relation]
     return text
 

@@ -59,8 +59,6 @@ class _Model(BaseModel, strict=True):
 
 
 class _File(BaseModel, strict=True, extra="forbid"):
-    """The content of a file."""
-
     format: Literal["transformer-atlas-recipe"]
     version: Annotated[int, Field(ge=VERSION, le=VERSION)]
     page: Literal["attention"]

@@ -298,8 +298,6 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class RoundBits:
-    """The tokens of one round."""
-
     written: tuple[Bits, ...]
     rejected: Bits | None
     """Of the first drafted token that was not accepted."""

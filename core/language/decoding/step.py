@@ -54,8 +54,6 @@ class RuleSummary:
 
 @dataclass(frozen=True, slots=True)
 class RuleEffect:
-    """One rule at one step."""
-
     summary: RuleSummary
     rows: tuple[Row, ...]
     """The most probable tokens before the rule, most probable first."""

@@ -38,7 +38,6 @@ STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Que
 
 
 def head_ablation(view: View) -> None:
-    """Draw the section."""
     state = view.state
     spec = draw_model(state)
     with st.container(horizontal=True, vertical_alignment="bottom"):

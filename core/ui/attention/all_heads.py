@@ -48,7 +48,6 @@ Scored = Sequence[tuple[float, HeadRow]]
 
 
 def every_head(view: View) -> None:
-    """Draw the section."""
     specs = models().values()
     every = rows(list(specs))
     if not every:

@@ -51,7 +51,6 @@ _FRAME_LIMIT = 1_100
 
 
 def bertviz_views(view: View) -> None:
-    """Draw the section."""
     state = view.state
     spec = draw_model(state)
     drawing = cast(Drawing, DRAWING.draw(state))

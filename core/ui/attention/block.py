@@ -59,7 +59,6 @@ STEPS = Component("block", Click, uses=("dom",))
 
 
 def inside(view: View) -> None:
-    """Draw the section."""
     spec = setup.draw_model(view.state)
     with sentences():
         with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -46,7 +46,6 @@ OFFERED = 12
 
 
 def grammar(view: View) -> None:
-    """Draw the section."""
     state, words = view.state, view.words
     spec = draw_model(state)
     banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.best_relations(spec.slug, name)]

@@ -102,7 +102,6 @@ _SIGNED = ("heads", "layers", "texts", "models")
 
 
 def one_head(view: View) -> None:
-    """Draw the section."""
     state, row = view.state, st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with row:
         spec = draw_model(state)
@@ -131,7 +130,6 @@ def _local(attention_map: AttentionMap, kinds: tuple[str, ...], window: int, vie
 
 
 def all_maps(view: View) -> None:
-    """Draw the section."""
     state = view.state
     spec = draw_model(state)
     # The menu is below the text; its value in this run is known before it is drawn.

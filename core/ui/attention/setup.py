@@ -54,7 +54,6 @@ def draw_model(state: PageState) -> CheckpointSpec:
 
 
 def usual_model(specs: dict[str, CheckpointSpec]) -> str:
-    """The default model."""
     return next((slug for slug in checkpoints.first(MODEL.first) if slug in specs), next(iter(specs)))
 
 
@@ -66,7 +65,6 @@ def input_of(spec: CheckpointSpec, label: str = "Text") -> Text:
 
 
 def draw_input(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
-    """Draw the text box of the input."""
     return input_of(spec, label).draw(state, tag=spec.kind)
 
 

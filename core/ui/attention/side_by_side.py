@@ -87,7 +87,6 @@ class _Menus:
     """Menus of layer and head with their slots and values, where the model could be run."""
 
     def draw(self, state: PageState) -> None:
-        """Draw them."""
         names = {slug: spec.name for slug, spec in self.candidates.items()}
         st.selectbox(
             self.title,
@@ -112,7 +111,6 @@ class _Shown:
 
 
 def beside(view: View) -> None:
-    """Draw the section."""
     state = view.state
     top, chips = st.container(horizontal=True, vertical_alignment="bottom"), st.container()
     specs = models().values()

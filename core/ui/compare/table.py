@@ -170,7 +170,6 @@ PINS = Words(
 
 
 def systems_table(view: View) -> None:
-    """Draw the section."""
     state, rows = view.state, sheet()
     unbuilt()
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -47,7 +47,6 @@ ROWS = Choice(
 
 
 def two_trees(view: View) -> None:
-    """Draw the section."""
     state = view.state
     unbuilt()
     systems = sorted((s for s in catalogue.systems() if s.sizes), key=lambda system: system.name.lower())

@@ -30,7 +30,6 @@ TASK = Choice(name="task", label="Adapters for", options={}, style="row")
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     offered = {info.slug: info for info in view.computed("loading-the-encoder", tasks)}
     text = TEXT.draw(view.state, tag="adapters")
     names = {slug: info.name for slug, info in offered.items()}

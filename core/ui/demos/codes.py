@@ -35,7 +35,6 @@ _COLUMNS = 3
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     state = view.state
     text = TEXT.draw(state, tag="codes")
     with settings_popover(state, decoding_changed(state, FEW)):

@@ -255,8 +255,6 @@ class Menu(Integer):
 
 @dataclass(frozen=True)
 class Demo:
-    """One demo."""
-
     slug: str
     draw: Callable[[DemoView], None]
     fits: Callable[[CheckpointSpec], bool]
@@ -265,7 +263,6 @@ class Demo:
 
     @property
     def words(self) -> Content:
-        """Its content file."""
         return content("demos", self.slug)
 
     def section(self, model: Callable[[], CheckpointSpec] | None = None) -> Section:

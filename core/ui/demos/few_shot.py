@@ -30,7 +30,6 @@ TASK = Text(name="instruction", label="Task description", default="Name the topi
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     words = view.words
     left, right = st.columns((2, 3), gap="large")
     with left:

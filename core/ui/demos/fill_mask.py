@@ -36,7 +36,6 @@ _PIECES = 3
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     spec, state = view.spec, view.state
     if spec.offers("languages"):
         view.note("Languages")

@@ -42,7 +42,6 @@ LONG = LENGTH.with_(default=120)
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     spec, state = view.spec, view.state
     codes = dict(spec.card.extra.get("codes", {})) if spec.card is not None else {}
     if codes:

@@ -33,7 +33,6 @@ MEMORY = Integer(name="memory", label="Memory length, tokens", default=4096, low
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     state = view.state
     text = TEXT.with_(default=view.words.label("story")).draw(state)
     longest = longest_memory(view.checkpoint.model) or MAX_READ

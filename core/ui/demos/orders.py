@@ -42,7 +42,6 @@ _IN_A_ROW = 3
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     state = view.state
     sample_pills(state, "Samples", [(sample,) for sample in SAMPLES], TEXT, tag="orders")
     text = TEXT.draw(state, tag="orders")

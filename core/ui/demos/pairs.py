@@ -27,7 +27,6 @@ SECOND = Text(
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     left, right = st.columns(2, gap="large")
     with left:
         order = view.spec.offers("sentence order")

@@ -29,7 +29,6 @@ SEED = Seed()
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     spec, state = view.spec, view.state
     if "generator" not in spec.parts:
         own = TEXT.with_(default=OWN_SAMPLE).draw(state, tag="replaced")

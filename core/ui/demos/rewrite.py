@@ -206,7 +206,6 @@ SEED = Seed(again="Corrupt again")
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     state, checkpoint = view.state, view.checkpoint
     offered = {task.slug: task for task in tasks(checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -48,7 +48,6 @@ LENGTHS = (256, 512, 1024, 1536, 2048, 3072, 4096)
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     config = view.checkpoint.model.config
     positions, own_block = int(config.max_position_embeddings), int(getattr(config, "block_size", 64))
     nearest = min(BLOCK_SIZES, key=lambda size: abs(size - own_block))

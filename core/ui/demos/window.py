@@ -40,7 +40,6 @@ START = Toggle(name="start", label="First token global", default=True)
 
 
 def draw(view: DemoView) -> None:
-    """Draw the demo."""
     checkpoint = view.checkpoint
     layers, _, positions = shape_of(checkpoint.model)
     with st.container(horizontal=True, vertical_alignment="bottom"):

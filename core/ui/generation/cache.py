@@ -77,8 +77,6 @@ def _measure(
     picture: DeltaGenerator,
     most: int,
 ) -> None:
-    """Measure point by point and draw each at once."""
-
     def draw() -> None:
         with picture:
             chart(_figure(chosen, points, most), key=chosen.state.key(f"growth.{len(points)}"), alt=timing_alt(points))

@@ -32,7 +32,6 @@ lived in a little cottage on the edge of a great forest, and she was very fond o
 
 
 def ranking(view: View) -> None:
-    """Draw the section."""
     state, chosen = view.state, setup(view, length=False)
     left, right = st.columns((2, 3), gap="large")
     with left:

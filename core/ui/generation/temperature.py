@@ -21,7 +21,6 @@ MEASURE = Choice(name="measure", label="Measure", options={}, style="row")
 
 
 def temperature(view: View) -> None:
-    """Draw the section."""
     state, words = view.state, view.words
     chosen = setup(view)
     measure = MEASURE.with_(options=words.front["measures"]).draw(state)

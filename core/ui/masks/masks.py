@@ -208,7 +208,6 @@ def _papers(words: Description) -> list[str]:
 
 
 def _order(term: Term, tokens: tuple[str, ...]) -> str:
-    """The tokens in the order of prediction."""
     order = patterns.random_order(len(tokens), term.numbers[0])
     return "Prediction order: " + ", ".join(plain(short(tokens[position], 16)) for position in order)
 
@@ -251,7 +250,6 @@ def _three(view: View, tokens: tuple[str, ...]) -> None:
 
 
 def _every() -> None:
-    """Draw the tables."""
     rows: list[tuple[Cell, ...]] = [
         (_drawn(key, kind.title), describe(key).purpose, _users(describe(key))) for key, kind in KINDS.items()
     ]
@@ -289,7 +287,6 @@ _HEADINGS = ("Mask", "Tokens", "Scores computed", "Of all pairs", "Share")
 
 
 def count(view: View, choice: Mask, board: Board) -> None:
-    """Draw the tab Count."""
     for term in choice.terms:
         if len(choice.terms) > 1:
             st.markdown(f"**{KINDS[term.kind].title}**")

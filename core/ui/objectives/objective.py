@@ -81,7 +81,6 @@ _MASKS = {
 
 
 def objective(view: View) -> None:
-    """Draw the section."""
     state, names, page = view.state, {spec.slug: spec.name for spec in checkpoints.available()}, view.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
         entry = _entry(state)

@@ -68,7 +68,6 @@ ANGLES = Carried(name="angles", label="Angles", as_=link.Integers(high=359, most
 
 
 def points(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = LOSS.draw(state)

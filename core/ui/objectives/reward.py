@@ -33,7 +33,6 @@ BETA = Real(name="beta", label="β", default=0.5, low=0.1, high=10.0, step=0.1)
 
 
 def reward(view: View) -> None:
-    """Draw the section."""
     state, words, look = view.state, view.words, theme()
     slug = checkpoints.first("generation")[0]
     left, right = st.columns((2, 3), gap="large")

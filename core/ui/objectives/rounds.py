@@ -144,7 +144,6 @@ class Round:
 
 
 def rounds(view: View) -> None:
-    """Draw the section."""
     state, names = view.state, {spec.slug: spec.name for spec in checkpoints.available()}
     view.say("Introduction")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -207,7 +206,6 @@ def _count() -> None:
 
 
 def _ask(view: View, question: Question, key: str, current: Round) -> None:
-    """Draw the question and its controls."""
     color = accent(BRANCHES[question.kind])
     if question.kind == "order":
         with st.container(key=key):

@@ -28,7 +28,6 @@ _BINARY, _SCORES = ("accuracy", "f1", "matthews"), ("pearson", "spearman")
 
 
 def glue(view: View) -> None:
-    """Draw the section."""
     words = view.words
     view.say("Intro")
     tasks = {task["slug"]: task for task in words.front["tasks"]}

@@ -21,7 +21,6 @@ K = Integer(name="k", label="k", default=10, low=1, high=MOST_SAMPLES, width=120
 
 
 def pass_at_k(view: View) -> None:
-    """Draw the section."""
     state, words, look = view.state, view.words, theme()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text, n = PASSED.draw(state), SAMPLES.draw(state)

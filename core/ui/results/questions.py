@@ -25,7 +25,6 @@ MEASURE = Choice(name="measure", label="Measured on", options={})
 
 
 def question_panel(view: View) -> None:
-    """Draw the chosen question."""
     state = view.state
     known = {question.slug: question for question in questions()}
     left, right = st.columns((3, 8), gap="small")

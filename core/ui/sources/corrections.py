@@ -117,7 +117,6 @@ def _result(row: Sum) -> str:
 
 
 def _draw_one(entry: MergedCorrection, state: PageState) -> None:
-    """Draw one correction with its evidence."""
     st.subheader(plain(entry.claim), anchor=False)
     where = ", ".join(f"source {number(item.key)}" for item in entry.claimed_by)
     st.caption(plain(f"{KINDS[entry.kind]}. {', '.join(entry.names)}. Claimed by {where}."))

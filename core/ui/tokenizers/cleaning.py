@@ -45,7 +45,6 @@ _CUT = 200
 
 
 def cleaning(view: View) -> None:
-    """Draw the section."""
     state, words, look = view.state, view.words, theme()
     left, right = st.columns(2, gap="large")
     with left:

@@ -36,7 +36,6 @@ def offered(opening: str = "tokenizers") -> Words:
 
 
 def infos(slugs: Sequence[str]) -> tuple[TokenizerInfo, ...]:
-    """The tokenizers of a choice."""
     return tuple(info for info in known() if info.slug in slugs)
 
 

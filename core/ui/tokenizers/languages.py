@@ -35,7 +35,6 @@ LANGUAGE = Choice(
 
 
 def by_language(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = cast(Measure, MEASURE.draw(state))

@@ -43,7 +43,6 @@ _MOST = 1_000
 
 
 def noise(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = TEXT.draw(state)

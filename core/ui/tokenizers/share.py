@@ -22,7 +22,6 @@ EVERY = Toggle(name="every", label="Every size")
 
 
 def share(view: View) -> None:
-    """Draw the section."""
     every = EVERY.draw(view.state)
     unbuilt()
     shown = [row for row in shares() if every or row.default]

@@ -33,7 +33,6 @@ _HEADINGS = ("Tokenizer", "Vocabulary", "Tokens", "Characters per token", "Bytes
 
 
 def beside(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = TEXT.draw(state)

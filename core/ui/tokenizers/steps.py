@@ -233,7 +233,6 @@ PART = Integer(name="part", label="Word", low=1, high=200, default=1)
 
 
 def steps(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         method = METHOD.draw(state)

@@ -48,7 +48,6 @@ _POINTS = 24
 
 
 def training(view: View) -> None:
-    """Draw the section."""
     state = view.state
     kind = cast(Kind, KIND.draw(state))
     shown, typed = st.columns([1.8, 1], gap="large")  # the picture first, also where columns stand below each other

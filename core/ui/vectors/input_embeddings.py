@@ -38,7 +38,6 @@ _LABEL = 16
 
 
 def input_embeddings(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(state, MODEL.with_(first="vectors-sum"))

@@ -50,7 +50,6 @@ Measured = dict[str, tuple[CheckpointSpec, tuple[Layer, ...]]]
 
 
 def contextuality(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         over = OVER.draw(state)

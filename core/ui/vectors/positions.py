@@ -179,7 +179,6 @@ _WIDTHS = (16, 32, 64, 128, 192, 256, 384, 512)
 
 
 def positions(view: View) -> None:
-    """Draw the section."""
     _DRAWN[KIND.draw(view.state)](view)
     headings = ("Encoding", "Where", "Depends on", "Positions", "Used by")
     text_table(TextTable(headings, view.words.front["encodings"], view.words.label("table"), _TABLE))

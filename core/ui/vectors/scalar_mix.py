@@ -50,7 +50,6 @@ NORM = Toggle(name="norm", label="Normalize each layer first", default=True)
 
 
 def scalar_mix(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(state, MIXED)
@@ -109,7 +108,6 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
 
 
 def _presets(view: View, spec: CheckpointSpec) -> None:
-    """Draw the presets of weights."""
     layers = len(precomputed.layers(spec.slug)) - 1
     with st.popover("Presets"):
         if layers < 0:

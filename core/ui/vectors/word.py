@@ -45,7 +45,6 @@ _BEFORE, _AFTER = 26, 22
 
 
 def one_word(view: View) -> None:
-    """Draw the section."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         spec = model_of(state)
@@ -283,7 +282,6 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
 
 
 def _vectors_table(vectors: WordVectors) -> Table:
-    """A table of every vector of the word."""
     return Table(
         ("stop", "line", *(f"n{i + 1}" for i in range(vectors.own.vectors.shape[-1]))),
         tuple(

@@ -50,7 +50,6 @@ TEXT = Text(name="sentence", label="Sentence", most=300, sentence="any")
 
 
 def compression(view: View) -> None:
-    """Draw the section."""
     state, models = view.state, MODEL.here()
     specs = models.offered()
     if not specs:

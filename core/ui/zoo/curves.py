@@ -51,7 +51,6 @@ AT = Real(
 
 
 def learning(view: View) -> None:
-    """Draw the section."""
     state, curves_by_slug = view.state, curves()
     if not curves_by_slug:
         info(view.words.part("No curve"))

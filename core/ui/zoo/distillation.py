@@ -38,7 +38,6 @@ LABELS = 1.0
 
 
 def draw(view: View) -> None:
-    """Draw the section."""
     state, runs = view.state, distillation()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         alpha = float(ALPHA.draw(state))

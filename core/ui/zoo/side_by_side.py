@@ -257,7 +257,6 @@ COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes",
 
 
 def side_by_side(view: View) -> None:
-    """Draw the section."""
     state = view.state
     models = [model.spec for model in live()]
     specs = {spec.slug: spec for spec in models if spec.family.does}
@@ -372,7 +371,6 @@ def _uncovered(
 
 
 def _label(answers: Sequence[Answer]) -> str:
-    """The label of the box."""
     words = content("zoo", "compare")
     kinds = {type(answer) for answer in answers}
     if kinds == {Filled}:
