@@ -1,8 +1,7 @@
 """Calculators: how many parameters a network has, and what training and running it takes."""
 
-from core.ui.calculators.cache import CACHE
 from core.ui.calculators.epoch import EPOCH
-from core.ui.calculators.memory import FIT, TRAINING
+from core.ui.calculators.memory import CACHE, FIT, TRAINING
 from core.ui.calculators.parallel import PARALLEL
 from core.ui.calculators.parameters import PARAMETERS
 from core.ui.calculators.pipeline import PIPELINE

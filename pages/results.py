@@ -2,8 +2,7 @@
 
 from core.ui.links import PageState
 from core.ui.results.figures import ALL, FILTERS
-from core.ui.results.glue import GLUE
-from core.ui.results.pass_at_k import PASS_AT_K
+from core.ui.results.glue import GLUE, PASS_AT_K
 from core.ui.results.questions import QUESTIONS
 from core.ui.section import Page
 

@@ -19,7 +19,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def unpacked(kept: dict[str, Any]) -> np.ndarray[Any, Any]:
-    """What `core.attention.views.arrays.by_head` was given."""
+    """What `core.attention.views.export.by_head` was given."""
     kind = f"<{'i' if kept['signed'] else 'u'}{kept['bits'] // 8}"
     whole = np.frombuffer(base64.b64decode(kept["bytes"]), dtype=kind).reshape(kept["shape"])
     return whole * np.reshape(kept["scale"], (*kept["shape"][:2], 1, 1))

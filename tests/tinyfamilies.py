@@ -273,7 +273,7 @@ def build(family: Family, settings: dict[str, Any]) -> Any:
         config._attn_implementation = "eager"
         return transformers.EncoderDecoderModel(config)
     if family.model == "SentenceBert":
-        from core.checkpoints.sentence_head import SentenceBert
+        from core.checkpoints.heads import SentenceBert
 
         return SentenceBert._from_config(transformers.BertConfig(**settings), attn_implementation="eager")
     model_class = getattr(transformers, family.model)

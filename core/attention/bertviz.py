@@ -4,7 +4,7 @@ The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arX
 and require.js come from ``assets/vendor``. Differences from bertviz's own output:
 
 * no script comes from a CDN: require.js finds both libraries in the page;
-* weights are quantized to bytes (`core.attention.views.arrays`), because bertviz draws them as opacity, of which a
+* weights are quantized to bytes (`core.attention.views.export`), because bertviz draws them as opacity, of which a
   screen has 256 steps; as JSON text with 17 digits they need more than ten times the space;
 * tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.webpage`);
 * a text that a browser cannot draw at once is split into parts, chosen in menus of the page;
@@ -38,7 +38,7 @@ import numpy as np
 
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, check_head
-from core.attention.views.arrays import Bits, by_head, is_causal
+from core.attention.views.export import Bits, by_head, is_causal
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.settings import ASSETS

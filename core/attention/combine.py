@@ -22,7 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.attention.trace import AttentionMap, Bools, Floats, check_head, frozen, map_note
-from core.attention.views.arrays import computed
+from core.attention.views.export import computed
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.turns import turns
 

@@ -330,7 +330,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
         return adapted, _tokenizer(package.verified_weights().parent)
     config, state = _config(folder), state_of(folder, spec.card)
     if has_sentence_head(folder):
-        from core.checkpoints.sentence_head import READER, SentenceBert
+        from core.checkpoints.heads import READER, SentenceBert
 
         model = SentenceBert._from_config(config, attn_implementation="eager")
         state |= {name.replace("bert.", READER, 1): value for name, value in base_state(package.NAME).items()}
@@ -348,11 +348,11 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
 def _class_of(spec: CheckpointSpec, part: str) -> Any:
     """The class of a part that is a checkpoint with updates or with another head."""
     if part == "spans":
-        from core.checkpoints.boundary import BoundaryBert
+        from core.checkpoints.heads import BoundaryBert
 
         return BoundaryBert
     if part == "orders":
-        from core.checkpoints.orders import OrdersBert
+        from core.checkpoints.heads import OrdersBert
 
         return OrdersBert
     if part == "pairs":

@@ -21,7 +21,7 @@ from core.errors import InputTooLong, OutOfRange
 from core.language.text import clean
 from core.language.tokens import label
 from core.lazy import Tensor, torch
-from core.sparse import hashing, reformer
+from core.sparse import reformer
 
 BUCKETS = (4, 8, 16, 32, 64)
 """Numbers of buckets whose recall is measured."""
@@ -110,18 +110,18 @@ def compute_buckets(
     reformer.states(model, torch.tensor([ids]), rounds=rounds, seed=seed, record=recorded)
     vectors, buckets = recorded[layer].vectors[head], recorded[layer].buckets[head]
     count = int(model.config.num_buckets)
-    weights = hashing.full_weights(vectors)
+    weights = reformer.full_weights(vectors)
 
     def sample_buckets(number: int) -> Tensor:
         """(number, n) buckets of these vectors in that many rounds with this seed."""
-        rotation = hashing.rotations(heads, vectors.shape[-1], number, count, seed)[head : head + 1]
-        return hashing.buckets_of(vectors[None, None], rotation)[0, 0]
+        rotation = reformer.rotations(heads, vectors.shape[-1], number, count, seed)[head : head + 1]
+        return reformer.buckets_of(vectors[None, None], rotation)[0, 0]
 
     return Buckets(
         labels=tuple(label(checkpoint.tokenizer, i) for i in ids),
         buckets=buckets.numpy(),
-        order=hashing.order_of(buckets, chunk).numpy(),
-        same_bucket=hashing.attended(buckets, chunk).numpy(),
+        order=reformer.order_of(buckets, chunk).numpy(),
+        same_bucket=reformer.attended(buckets, chunk).numpy(),
         chunk=chunk,
         count=count,
         rows=tuple(_row(weights, sample_buckets(number), chunk) for number in reformer.ROUNDS),
@@ -138,13 +138,13 @@ def recalls(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int,
     reformer.states(checkpoint.model, torch.tensor([ids]), seed=seed, record=recorded)
     vectors = recorded[layer].vectors[head]
     n = len(vectors)
-    best = hashing.full_weights(vectors)[n // 2 :].topk(min(TOP, n // 2), dim=-1).indices
+    best = reformer.full_weights(vectors)[n // 2 :].topk(min(TOP, n // 2), dim=-1).indices
     found = []
     for count in BUCKETS:
         chunk = max(2, -(-2 * n // count))
         for rounds in reformer.ROUNDS:
-            rotation = hashing.rotations(heads, vectors.shape[-1], rounds, count, seed)[head : head + 1]
-            attended = hashing.attended(hashing.buckets_of(vectors[None, None], rotation)[0, 0], chunk)
+            rotation = reformer.rotations(heads, vectors.shape[-1], rounds, count, seed)[head : head + 1]
+            attended = reformer.attended(reformer.buckets_of(vectors[None, None], rotation)[0, 0], chunk)
             recall = float(attended[n // 2 :].gather(1, best).float().mean())
             found.append(Recall(count, rounds, chunk, recall, rounds * min(2 * chunk, n) / n))
     return tuple(found)
@@ -152,13 +152,13 @@ def recalls(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int,
 
 def _row(weights: Tensor, buckets: Tensor, chunk: int) -> Rounds:
     n = len(weights)
-    same_bucket = hashing.attended(buckets, chunk)
+    same_bucket = reformer.attended(buckets, chunk)
     late = slice(min(2 * chunk, n - 1), n)
     best = weights.argmax(-1, keepdim=True)
     shares = same_bucket.sum(-1) / same_bucket.new_ones(n, dtype=weights.dtype).cumsum(0).sub(1).clamp(min=1)
     return Rounds(
         rounds=len(buckets),
-        covered=float(hashing.covered_weight(weights, same_bucket)[late].mean()),
+        covered=float(reformer.covered_weight(weights, same_bucket)[late].mean()),
         strongest_covered=float(same_bucket.gather(1, best)[late].float().mean()),
         expected=float(shares[late].mean()),
     )

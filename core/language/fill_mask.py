@@ -7,7 +7,7 @@ At a masked position i, with the encoder's last hidden state h_i, the head compu
 over the whole vocabulary, with e_w the token embedding and g the transform of the head (Devlin et al. 2018, section
 3.1). Several masks are predicted in parallel, independently of each other. Logits are computed at masked positions
 alone: for BERT's 30,522 tokens that product is a large part of a forward pass. The terms of a sentence head
-(`core.checkpoints.sentence_head`) are added.
+(`core.checkpoints.heads`) are added.
 
 Shapes: n input tokens, M masked positions, V vocabulary size, d hidden size.
 """
@@ -263,5 +263,5 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     # for 30,522 words), so that a few masks are filled up with copies of the last one.
     asked = [*positions, *[positions[-1]] * (4 - len(positions))] if len(positions) in (2, 3) else list(positions)
     scores = head(states[:, asked])[0, : len(positions)]
-    sentence = getattr(model, "sentence", None)  # what the text as a whole adds: `core.checkpoints.sentence_head`
+    sentence = getattr(model, "sentence", None)  # what the text as a whole adds: `core.checkpoints.heads`
     return scores if sentence is None else scores + sentence(ids, attend, model.get_output_embeddings().weight)

@@ -1,4 +1,4 @@
-r"""GLUE's metrics: accuracy, F1, Matthews correlation, Pearson and Spearman correlation.
+r"""GLUE's metrics: accuracy, F1, Matthews correlation, Pearson and Spearman correlation; and pass@k.
 
 With TP, TN, FP, FN the counts of true and false positives and negatives,
 
@@ -8,14 +8,30 @@ With TP, TN, FP, FN the counts of true and false positives and negatives,
     MCC = \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}.
 
 Matthews correlation is Pearson's of the 0s and 1s, Spearman's is Pearson's of the ranks. A constant has no correlation.
+
+pass@k is the probability that one of k samples passes the tests (Codex: Chen et al., 2021, arXiv 2107.03374).
+
+With c of n samples passed, the estimates of a problem are
+
+.. math:: 1 - \binom{n - c}{k} \Big/ \binom{n}{k} \quad \text{(unbiased)}, \qquad 1 - (1 - c/n)^k \quad \text{(naive)}.
+
+The first is the share of all subsets of k samples that hold one that passed. Its mean over c, which is binomial with
+the problem's rate p, is :math:`1 - (1-p)^k`; the mean of the naive estimate is lower. The variance is that of the same
+binomial, with c/n for p; problems are independent.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
+
+from core.errors import InputEmpty, InputTooLong, InputUnusable
 
 Values = Sequence[float]
 
@@ -53,3 +69,58 @@ def _ranks(values: Values) -> NDArray[np.float64]:
     """Ranks; equal values share their mean."""
     own = np.asarray(values, np.float64)
     return np.asarray((own[:, None] > own).sum(1) + (own[:, None] == own).sum(1) / 2)
+
+
+MOST_SAMPLES, MOST_PROBLEMS = 200, 200
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Of all problems, by k = 1, ..., n."""
+
+    unbiased: Floats
+    deviation: Floats
+    """Standard deviation of the unbiased estimate."""
+    naive: Floats
+    naive_mean: Floats
+    """What the naive estimate would give on average if the observed rates were the true ones; the unbiased one would
+    then give ``naive``."""
+
+
+def passed(text: str, n: int) -> tuple[int, ...]:
+    """The numbers of a box: how many of n samples passed, of each problem.
+
+    Raises:
+        InputEmpty, InputTooLong, InputUnusable: no numbers, too many, or one that is no number from 0 to n.
+    """
+    words = re.split(r"[\s,;]+", text.strip())
+    if not any(words):
+        raise InputEmpty("There are no results. Type how many samples of each problem passed: “0, 3, 20”.")
+    if len(words) > MOST_PROBLEMS:
+        raise InputTooLong(f"There are {len(words):,} problems; at most {MOST_PROBLEMS} are used here.")
+    wrong = [word for word in words if not (word.isascii() and word.isdigit() and len(word) < 4 and int(word) <= n)]
+    if wrong:
+        raise InputUnusable(f"“{wrong[0][:20]}” is no number of passed samples: from 0 to {n}, the samples drawn.")
+    return tuple(map(int, words))
+
+
+@lru_cache(maxsize=8)
+def _tables(n: int) -> tuple[Floats, Floats, Floats]:
+    """(c, k) both estimates for c = 0, ..., n and k = 1, ..., n, and (true c, c) the binomial probabilities."""
+    ks, cs = range(1, n + 1), range(n + 1)
+    unbiased = np.array([[1 - comb(n - c, k) / comb(n, k) for k in ks] for c in cs])
+    rate = np.arange(n + 1) / n
+    naive = 1 - (1 - rate[:, None]) ** np.arange(1, n + 1)
+    ways = np.array([float(comb(n, c)) for c in cs])
+    chances = ways * rate[:, None] ** np.arange(n + 1) * (1 - rate[:, None]) ** np.arange(n, -1, -1)
+    return unbiased, naive, chances
+
+
+def estimate(counts: Sequence[int], n: int) -> Estimates:
+    """Both estimates for problems with ``counts`` of n samples passed."""
+    unbiased, naive, chances = _tables(n)
+    own = np.asarray(counts)
+    variance = chances @ unbiased**2 - (chances @ unbiased) ** 2
+    deviation = np.sqrt(np.maximum(variance[own], 0).sum(0)) / len(own)
+    return Estimates(unbiased[own].mean(0), deviation, naive[own].mean(0), (chances @ naive)[own].mean(0))

@@ -2,8 +2,7 @@
 
 A page's state is a flat mapping from names to plain values. :func:`read` parses a raw query into that mapping, with a
 message for each refused parameter; :func:`write` is its inverse and leaves defaults out. A text of more than
-``MAX_LINK_CHARS`` characters is packed (:mod:`core.links.packed`); one that is still too long is left out, and the page
-says so.
+``MAX_LINK_CHARS`` characters is packed; one that is still too long is left out, and the page says so.
 
 Neither torch nor streamlit is imported: a link can be checked in a test or built in a notebook.
 """
@@ -16,8 +15,7 @@ from urllib.parse import urlencode
 
 from core import catalogue
 from core.catalogue import moved_sizes
-from core.links.packed import carried
-from core.links.parameters import Parameter, Value, parse, plain, short
+from core.links.parameters import Parameter, Value, carried, parse, plain, short
 from core.settings import ROOT
 
 PAGES: dict[str, dict[str, Parameter]] = {}

@@ -2,7 +2,7 @@ r"""Reformer run over its own modules, with rounds and seed of the hashing chose
 
 transformers seeds torch's global generator when a configuration names a ``hash_seed``, and pads a text to whole chunks.
 Visitors share a model, so this would change the random numbers of others. Here the buckets are computed from rotations
-of a generator of their own (:mod:`core.sparse.hashing`) and passed to the library's layers, which do the rest. Padding
+of a generator of their own and passed to the library's layers, which do the rest. Padding
 is last in every order: it has a bucket of its own, and no real position attends to a later one. A test compares the
 numbers with the library's.
 
@@ -10,7 +10,20 @@ Layers are reversible: a layer's inputs follow from its two outputs,
 
 .. math:: x_2 = y_2 - \mathrm{feedforward}(y_1), \qquad x_1 = y_1 - \mathrm{attention}(x_2)
 
-Legend: R rows, n tokens, w hidden size, H heads, d head dimension, r rounds.
+Attention hashes (Kitaev et al., 2020, arXiv 2001.04451), here as transformers does it. Queries and keys share one projection. A random rotation :math:`R` (d x b/2) assigns a vector to a bucket; similar
+vectors are likely to share one:
+
+.. math:: h(x) = \arg\max\,[xR;\,-xR]
+
+Positions are sorted by bucket, then by position, and split into chunks of m. A query attends to the keys of its own
+chunk and of the previous one, to itself only if it attends to nothing else, and never to a later position. Every
+hashing round has its own rotation; a query attends to a key if they share chunks in any round, and the rounds are
+combined by their weights. The rounds are concatenated, so the previous chunk of a round's first chunk is the last chunk
+of the round before, and that of the very first chunk is the very last one.
+
+transformers lets a query attend to both whole chunks, whatever the buckets in them.
+
+Legend: R rows, n tokens, w hidden size, H heads, d head dimension, r rounds, b buckets, m tokens of a chunk.
 """
 
 from __future__ import annotations
@@ -22,7 +35,85 @@ from typing import Any
 from core.checkpoints.families.architectures import has
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.lazy import Tensor, functional, torch
-from core.sparse.hashing import buckets_of, rotations
+
+SELF_SCORE = -1e5
+"""A token's score with itself, as in transformers: it matters only where every other key is masked."""
+
+
+def rotations(heads: int, width: int, rounds: int, buckets: int, seed: int) -> Tensor:
+    """(H, d, r, b/2) standard normal numbers, equal to those that transformers samples with ``hash_seed``."""
+    return torch.randn(heads, width, rounds, buckets // 2, generator=torch.Generator().manual_seed(seed))
+
+
+def buckets_of(vectors: Tensor, rotation: Tensor) -> Tensor:
+    """(R, H, n, d) vectors to (R, H, r, n) buckets, 0 to b - 1."""
+    rotated = torch.einsum("bmtd,mdhr->bmhtr", vectors, rotation.to(vectors))
+    return torch.cat([rotated, -rotated], dim=-1).argmax(-1)
+
+
+def order_of(buckets: Tensor, chunk: int) -> Tensor:
+    """(..., r, n) buckets to (..., r, n') positions sorted by bucket, then by position; n' is a multiple of m.
+
+    Positions from n on are padding, which has a bucket of its own and comes last.
+    """
+    fill = -buckets.shape[-1] % chunk
+    return torch.sort(functional.pad(buckets, (0, fill), value=int(buckets.max()) + 1), dim=-1, stable=True).indices
+
+
+def count_shared_rounds(buckets: Tensor, chunk: int) -> Tensor:
+    """(..., r, n) buckets to (..., n, n): the number of rounds in which a query (row) attends to an earlier key.
+
+    A text of one chunk is not hashed.
+    """
+    n = buckets.shape[-1]
+    before = torch.ones(n, n).tril(-1)
+    if n <= chunk:
+        return before.expand(*buckets.shape[:-2], n, n)
+    order = order_of(buckets, chunk).reshape(*buckets.shape[:-2], -1, chunk)  # (..., chunks, m)
+    held = torch.zeros(*order.shape[:-1], n + -n % chunk)  # (..., chunks, n'): which positions a chunk holds
+    held.scatter_(-1, order, 1.0)
+    return (held.mT @ (held + held.roll(1, -2)))[..., :n, :n] * before
+
+
+def attended(buckets: Tensor, chunk: int) -> Tensor:
+    """(..., r, n) buckets to (..., n, n) True where a query (row) attends to a key in some round; causal.
+
+    The diagonal is False, except at a position that attends to no other, such as the first.
+    """
+    return with_itself(count_shared_rounds(buckets, chunk)) > 0
+
+
+def with_itself(same_bucket: Tensor) -> Tensor:
+    """(..., n, n) counts of shared rounds, with 1 on the diagonal of a position that attends to no other."""
+    return same_bucket + torch.diag_embed((~(same_bucket > 0).any(-1)).to(same_bucket))
+
+
+def full_weights(vectors: Tensor) -> Tensor:
+    """(n, d) shared query-key vectors of one head to (n, n) weights of full causal attention.
+
+    Keys are scaled to unit mean square and divided by the square root of d; a token's own score is :data:`SELF_SCORE`.
+    """
+    n = len(vectors)
+    scores = key_scores(vectors).masked_fill(torch.eye(n, dtype=torch.bool), SELF_SCORE)
+    return torch.softmax(scores.masked_fill(torch.ones(n, n, dtype=torch.bool).triu(1), -torch.inf), dim=-1)
+
+
+def key_scores(vectors: Tensor) -> Tensor:
+    """(..., n, d) shared query-key vectors to (..., n, n) scores with the normalized keys."""
+    keys = vectors * torch.rsqrt(vectors.square().mean(-1, keepdim=True) + 1e-6) / vectors.shape[-1] ** 0.5
+    scores: Tensor = vectors @ keys.mT
+    return scores
+
+
+def covered_weight(weights: Tensor, same_bucket: Tensor) -> Tensor:
+    """(n,) share of each position's full attention weight (n, n) on the keys that hashing lets it attend to."""
+    return (weights * same_bucket).sum(-1)
+
+
+def count_scores(n: int, chunk: int, rounds: int) -> int:
+    """Scores of one hashing head over n tokens, padded to whole chunks: two chunks of keys for each query and round."""
+    return n * n if n <= chunk else rounds * (-(-n // chunk)) * chunk * 2 * chunk
+
 
 ROUNDS = (1, 2, 4, 8)
 SEED = 0

@@ -26,10 +26,10 @@ from core.training import models
 from core.training import recipe as recipes
 from core.training.objective import Batch, Objective
 from core.training.train import STATE, Trainer
-from core.vectors import drawn, image_text
-from core.vectors.drawn import CAPTIONS, COLORLESS, COLORS, SEEN, SHAPES, SIDES, SIZES, Scene
+from core.vectors import image_text
+from core.vectors.image_text import CAPTIONS, COLORLESS, COLORS, SEEN, SHAPES, SIDES, SIZES, Scene
 
-MEASURED: dict[drawn.Kind, tuple[int, int, str]] = {
+MEASURED: dict[image_text.Kind, tuple[int, int, str]] = {
     "held out": (20, 0, "240 images of the 6 color-shape pairs held out from training"),
     "seen": (4, 3, "240 new images of the 30 color-shape pairs of the training"),
 }
@@ -45,20 +45,20 @@ class ImageTextObjective(Objective):
     """The contrastive loss of drawn images and captions."""
 
     def read(self) -> None:
-        self.held_out = drawn.sample("held out", 4, seed=1)
+        self.held_out = image_text.sample("held out", 4, seed=1)
 
     def new_model(self) -> Any:
-        words = self.recipe.model["text_config"] | {"vocab_size": len(drawn.WORDS) + 2}
+        words = self.recipe.model["text_config"] | {"vocab_size": len(image_text.WORDS) + 2}
         return transformers.CLIPModel(models.new_config(self.recipe.model, text_config=words))
 
     def batch(self, step: int) -> Batch:
         rng = np.random.default_rng([self.recipe.seed, 1, step])
-        scenes = drawn.scenes(SEEN, rng)
+        scenes = image_text.scenes(SEEN, rng)
         texts = [scene.caption(CAPTIONS[int(rng.integers(len(CAPTIONS)))]) for scene in scenes]
-        images = [drawn.draw(scene, rng) for scene in scenes]
+        images = [image_text.draw(scene, rng) for scene in scenes]
         for shape in SHAPES * UNNAMED:
             scene = Scene("", shape, str(rng.choice([*SIZES])), str(rng.choice([*SIDES])))
-            images.append(drawn.draw(scene, rng, rng.uniform(20, 230, 3)))
+            images.append(image_text.draw(scene, rng, rng.uniform(20, 230, 3)))
             texts.append(scene.caption(COLORLESS[int(rng.integers(len(COLORLESS)))]))
         return {"ids": image_text.tokenize(texts), "pixels": image_text.pixels(np.stack(images))}
 
@@ -81,7 +81,7 @@ def accuracy(clip: Any, scenes: Sequence[Scene], images: NDArray[np.uint8], prom
 
 def apart(scenes: Sequence[Scene], images: NDArray[np.uint8]) -> float:
     """Accuracy in percent of the nearest training images by mean color and by gray pixels."""
-    known, seen = drawn.sample("seen", KNOWN, seed=2)
+    known, seen = image_text.sample("seen", KNOWN, seed=2)
 
     def color(of: NDArray[np.uint8]) -> NDArray[np.float64]:
         """The mean color of each image's most colored or darkest tenth of pixels."""
@@ -107,7 +107,7 @@ def apart(scenes: Sequence[Scene], images: NDArray[np.uint8]) -> float:
 def measures(clip: Any) -> Iterator[Measure]:
     """The rows of the card, with the baselines."""
     for kind, (each, seed, on) in MEASURED.items():
-        images = drawn.sample(kind, each, seed)
+        images = image_text.sample(kind, each, seed)
         rows = {"chance": 100 / len(PAIRS), "nearest color and nearest pixels": apart(*images)}
         rows |= {prompt: accuracy(clip, *images, [prompt]) for prompt in image_text.PROMPTS}
         rows["mean of the prompts"] = accuracy(clip, *images, image_text.PROMPTS)

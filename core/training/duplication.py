@@ -1,6 +1,6 @@
 r"""Trains a one-layer Reformer on the duplication task; evaluates it with other rounds of hashing than in training.
 
-Attention has shared queries and keys, as in `core.sparse.hashing`. Over the keys j of a query i that share its chunks
+Attention has shared queries and keys, as in `core.sparse.reformer`. Over the keys j of a query i that share its chunks
 in :math:`m_{ij}` of the rounds, the rounds combined by their weights are
 
 .. math:: \mathrm{softmax}_j\,(q_i \cdot \hat q_j / \sqrt d + \ln m_{ij})
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from core.efficiency.duplication import CHUNK, EVALUATED, FILE, POSITIONS, STEPS, SYMBOLS, TRAINED, Row, stored
 from core.efficiency.lengths import machine
 from core.efficiency.timing import Progress
-from core.sparse import hashing
+from core.sparse import reformer
 from core.training.files import append
 from core.turns import turns
 
@@ -57,7 +57,7 @@ class DuplicationModel(nn.Module):
         normalized = self.before(states)
         split = (*ids.shape, HEADS, -1)
         vectors = self.query_key(normalized).view(split).transpose(1, 2)
-        weights = (hashing.key_scores(vectors) + self.shared(vectors.detach(), rounds).log()).softmax(-1)
+        weights = (reformer.key_scores(vectors) + self.shared(vectors.detach(), rounds).log()).softmax(-1)
         mixed = weights @ self.value(normalized).view(split).transpose(1, 2)
         states = states + self.output(mixed.transpose(1, 2).flatten(2))
         logits: Tensor = self.scores(self.after(states + self.feed_forward(self.between(states))))
@@ -67,9 +67,9 @@ class DuplicationModel(nn.Module):
         """(R, H, n, n) rounds in which a query attends to a key: to earlier ones, or to itself alone."""
         n = vectors.shape[-2]
         if not rounds:
-            return hashing.with_itself(torch.ones(n, n).tril(-1))
+            return reformer.with_itself(torch.ones(n, n).tril(-1))
         rotation = torch.randn(HEADS, vectors.shape[-1], rounds, n // CHUNK, generator=self.random)  # 2 n / m buckets
-        return hashing.with_itself(hashing.count_shared_rounds(hashing.buckets_of(vectors, rotation), CHUNK))
+        return reformer.with_itself(reformer.count_shared_rounds(reformer.buckets_of(vectors, rotation), CHUNK))
 
 
 def texts(count: int, random: torch.Generator) -> Tensor:

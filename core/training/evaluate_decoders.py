@@ -16,7 +16,7 @@ from core.errors import AtlasError
 from core.language import segments
 from core.language.codes import codes_of
 from core.language.decoding.draft import generate_with_draft, plain
-from core.sparse import hashing, reformer
+from core.sparse import reformer
 from core.training import measures
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
@@ -162,8 +162,8 @@ def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
         recorded: dict[int, reformer.Hashed] = {}
         reformer.states(model, torch.tensor([list(ids)]), rounds=rounds, record=recorded)
         per_head = [
-            hashing.covered_weight(
-                hashing.full_weights(layer.vectors[head]), hashing.attended(layer.buckets[head], chunk)
+            reformer.covered_weight(
+                reformer.full_weights(layer.vectors[head]), reformer.attended(layer.buckets[head], chunk)
             )[2 * chunk :]
             for layer in recorded.values()
             for head in range(heads)

@@ -33,6 +33,7 @@ from core.training import documents, measures, models, parallel
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
 from core.training.documents import Documents, Examples
+from core.training.evaluate_pairs import Row, segments, shared_words, words_before
 from core.training.measures import (
     BOOKS,
     STORY,
@@ -50,7 +51,6 @@ from core.training.objectives.electra import ElectraModel, replaced_tokens
 from core.training.objectives.encoder import EncoderModel, masked_tokens
 from core.training.objectives.parts import measured_pairs, usable
 from core.training.objectives.permutation import Orders, PermutationModel, target_accuracy
-from core.training.pair_baselines import Row, segments, shared_words, words_before
 from core.training.tokens import Ints, Ragged
 
 PAIRS = 400

@@ -15,9 +15,8 @@ from streamlit.delta_generator import DeltaGenerator
 from core import catalogue, checkpoints, links, session
 from core.attention.heads import clearest_head, specials
 from core.checkpoints.spec import WHOLE, CheckpointSpec
-from core.figures.masked_word import HEIGHT
-from core.figures.masked_word import masked_word as picture
-from core.figures.predictions import bars_alt
+from core.figures.predictions import HEIGHT, bars_alt
+from core.figures.predictions import masked_word as picture
 from core.language.fill_mask import predict, prepare
 from core.links import parameters as link
 from core.settings import settings

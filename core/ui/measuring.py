@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
@@ -10,8 +10,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.content import content
+from core.costs.trained import Run
 from core.ui.glossary import terms
 from core.ui.links import PageState
+from core.ui.section import View
 
 T = TypeVar("T")
 
@@ -71,3 +73,28 @@ class Measurement(Generic[T]):
         finally:
             st.session_state[self.slot] = False
         st.rerun()
+
+
+class Repeated:
+    """A run of seed 0 with its button; ``own`` is its repetition, None before any."""
+
+    def __init__(self, view: View, stored: Sequence[Run], wanted: Run, at: DeltaGenerator) -> None:
+        self.stored = next(run for run in stored if run.point == wanted.point)
+        self._measurement: Measurement[Run] = Measurement(
+            view.state, "again", ("training run", wanted.point), training=True
+        )
+        self._measurement.draw(at)
+        self.own = self._measurement.result
+        if self.own:
+            view.note("Again", own=f"{self.own.loss:.4f}", stored=f"{self.stored.loss:.4f}")
+        else:
+            view.note("Repeat")
+
+    def run(self) -> None:
+        """Train if the button was clicked; called last."""
+        self._measurement.run(self._train)
+
+    def _train(self, tell: session.Progress) -> Run:
+        from core.training.scaling import repeat
+
+        return repeat(self.stored, tell)

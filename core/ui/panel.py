@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.figures.enlarge import enlarged
 from core.lazy import go
 from core.table import Table
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.export import MENU, component_data, download_csv
 from core.ui.glossary import terms
 from core.ui.links import PageState

@@ -16,7 +16,7 @@ from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.figures.lines import learning_curve
 from core.table import Table
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.glossary import caption, markdown, plain_terms
 from core.ui.links import PageState
 from core.ui.notices import info, warning

@@ -6,6 +6,9 @@ The class of an image x among texts t_1 ... t_k, with the learned temperature :m
 
 ``python -m core clip`` trains it (`core.training.clip`). Texts are lower-case words, ended by :data:`END`.
 
+Its data are drawn shapes with captions, which follow from a seed. A scene is a shape, its color, its size and its side of a square image. Each pair of shape and color is one of 36; those
+of :data:`HELD_OUT`, one for each shape and each color, are named by no training caption.
+
 Legend: n images of s x s pixels, k texts, d dimensions of the common space.
 """
 
@@ -13,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from itertools import product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +25,109 @@ from numpy.typing import NDArray
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.lazy import Tensor, torch, transformers
 from core.settings import ASSETS
-from core.vectors.drawn import WORDS
+
+Kind = Literal["seen", "held out"]
+"""Whether captions of the training name a pair of color and shape."""
+SIDE = 48
+"""Pixels of an image's side, s."""
+COLORS = {
+    "red": (214, 48, 49),
+    "green": (39, 152, 80),
+    "blue": (41, 98, 214),
+    "yellow": (236, 200, 40),
+    "purple": (142, 68, 173),
+    "gray": (120, 124, 130),
+}
+SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
+SIZES = {"small": 7.0, "large": 12.0}
+"""Half the width of a shape in pixels."""
+SIDES = {"on the left": (-10, 0), "on the right": (10, 0), "at the top": (0, -10), "at the bottom": (0, 10)}
+"""Columns and rows from the middle of the image."""
+SHIFT, TURN, NOISE = 4.0, 0.3, 15.0
+"""Largest shift in pixels, largest turn in radians, standard deviation of the ground's noise."""
+HELD_OUT = tuple(zip(COLORS, SHAPES, strict=True))
+"""Pairs of color and shape that no training caption names."""
+SEEN = tuple(pair for pair in product(COLORS, SHAPES) if pair not in HELD_OUT)
+CAPTIONS = (
+    "a {color} {shape}",
+    "a {size} {color} {shape}",
+    "a picture of a {color} {shape}",
+    "a picture of a {size} {color} {shape} {side}",
+    "a {color} {shape} {side}",
+    "a {color} shape {side}",
+    "a picture of a {size} {shape} {side}",
+    "a {shape}",
+    "a {color} shape",
+    "a {size} {shape}",
+)
+"""Templates of the training captions."""
+COLORLESS = ("a {shape}", "a {size} {shape}", "a picture of a {size} {shape} {side}")
+"""Templates of an image whose color has no name."""
+WORDS = tuple(sorted({word for text in (*CAPTIONS, *SIDES, *COLORS, *SHAPES, *SIZES) for word in text.split()}))
+WORDS = tuple(word for word in WORDS if "{" not in word)
+"""The vocabulary of the captions."""
+
+
+class Scene(NamedTuple):
+    """What an image shows."""
+
+    color: str
+    shape: str
+    size: str
+    side: str
+
+    def caption(self, template: str) -> str:
+        """The template with the scene's words."""
+        return template.format(**self._asdict())
+
+
+def scenes(pairs: Sequence[tuple[str, str]], rng: np.random.Generator) -> list[Scene]:
+    """Two scenes of each pair of color and shape; they differ in size and side."""
+    found = []
+    for pair in pairs:
+        sizes, sides = rng.permutation([*SIZES]), rng.permutation([*SIDES])
+        found += [Scene(*pair, str(size), str(side)) for size, side in zip(sizes, sides[:2], strict=True)]
+    return found
+
+
+def draw(scene: Scene, rng: np.random.Generator, color: NDArray[np.float64] | None = None) -> NDArray[np.uint8]:
+    """(s, s, 3) image: the shape with random offset, size and shade, on a light ground with noise.
+
+    ``color`` (red, green, blue) takes the place of the scene's own.
+    """
+    right, down = (SIDE / 2 + at + rng.uniform(-SHIFT, SHIFT) for at in SIDES[scene.side])
+    radius = SIZES[scene.size] + rng.uniform(-1, 1)
+    y, x = np.mgrid[:SIDE, :SIDE] + 0.5
+    turn = np.exp(1j * rng.uniform(-TURN, TURN))
+    at = (x - right + 1j * (y - down)) * turn
+    distance = _distance(scene.shape, at.real, at.imag, radius)
+    inside = np.clip(0.5 - distance, 0, 1)[..., None]
+    shade = np.array(COLORS[scene.color] if color is None else color) + rng.uniform(-22, 22, 3)
+    ground = rng.uniform(205, 250) + rng.normal(0, NOISE, (SIDE, SIDE, 1))
+    return np.clip(inside * shade + (1 - inside) * ground, 0, 255).astype(np.uint8)
+
+
+def _distance(shape: str, x: NDArray[np.float64], y: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """(s, s) how far each pixel is outside a shape, about in pixels; negative inside."""
+    across, along, round_ = np.abs(x), np.abs(y), np.hypot(x, y)
+    bar = radius / 3
+    distances = {
+        "circle": round_ - radius,
+        "square": np.maximum(across, along) - 0.85 * radius,
+        "triangle": np.maximum((2 * across - y - radius) / 2.2, y - 0.8 * radius),
+        "diamond": (across + along - 1.15 * radius) / 1.4,
+        "cross": np.minimum(np.maximum(across - bar, along - radius), np.maximum(along - bar, across - radius)),
+        "ring": np.abs(round_ - 0.8 * radius) - 0.22 * radius,
+    }
+    return distances[shape]
+
+
+def sample(kind: Kind, each: int, seed: int) -> tuple[list[Scene], NDArray[np.uint8]]:
+    """``2 * each`` scenes of every pair of color and shape, and their (n, s, s, 3) images."""
+    rng = np.random.default_rng(seed)
+    found = [scene for _ in range(each) for scene in scenes(SEEN if kind == "seen" else HELD_OUT, rng)]
+    return found, np.stack([draw(scene, rng) for scene in found])
+
 
 FOLDER = ASSETS / "clip"
 END = 1

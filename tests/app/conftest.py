@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from core import interpreter
 from core.settings import settings
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.links import PageState
 from core.ui.panel import Offer
 from core.ui.section import pages

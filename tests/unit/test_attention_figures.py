@@ -12,9 +12,9 @@ from core.attention.inside.lens import LayerPrediction, LensTrajectory
 from core.attention.trace import AttentionMap
 from core.figures import attention, sparse
 from core.figures import attention as figures
-from core.figures import lens as lens_figures
+from core.figures import predictions as lens_figures
 from core.figures.labels import label
-from core.figures.masked_word import ROWS, masked_word
+from core.figures.predictions import ROWS, masked_word
 from core.language.types import Token
 from core.sparse import windowed as window_layout
 from core.sparse.layout import Sparsity, curve

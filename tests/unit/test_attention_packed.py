@@ -14,7 +14,7 @@ import pytest
 from core.attention import bertviz, combine
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
-from core.attention.views import arrays, grid
+from core.attention.views import export, grid
 from core.errors import NoAttentionMatrix, OutOfRange
 from core.settings import ASSETS
 from tests.attention_pages import data_of, unpacked
@@ -39,9 +39,9 @@ def test_labels_fit_their_columns(token: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 16])
-def test_each_head_has_steps_of_its_own(bits: arrays.Bits) -> None:
+def test_each_head_has_steps_of_its_own(bits: export.Bits) -> None:
     values = np.array([[[[0.01, 0.002]], [[-3.0, 1.0]], [[0.0, 0.0]]]], np.float32)  # (1, 3, 1, 2)
-    kept = arrays.by_head(values, bits, signed=True)
+    kept = export.by_head(values, bits, signed=True)
     error = np.abs(unpacked(kept) - values).max(axis=(0, 2, 3))
     top = 2 ** (bits - 1) - 1
     assert (error <= np.array([0.01, 3.0, 0.0]) / top * 0.51 + 1e-9).all()
@@ -50,7 +50,7 @@ def test_each_head_has_steps_of_its_own(bits: arrays.Bits) -> None:
 
 def test_flags_are_eight_a_byte() -> None:
     known = np.array([[[[True, False, True], [True, True, True], [False, False, True]]]])
-    kept = arrays.flags(known)
+    kept = export.flags(known)
     assert kept["shape"] == [1, 1, 3, 3]
     assert list(base64.b64decode(kept["bytes"])) == [0b10111100, 0b10000000]
 
@@ -61,23 +61,23 @@ def _found(kind: MapKind, allowed: Any = None) -> AttentionMap:
 
 def test_the_computed_mask_is_stored_for_as_few_heads_as_possible() -> None:
     lower = np.array([[True, False], [True, True]])
-    assert arrays.computed(_found("encoder")) is None
-    assert arrays.computed(_found("encoder", np.ones((1, 1, 2, 2), bool))) is None
+    assert export.computed(_found("encoder")) is None
+    assert export.computed(_found("encoder", np.ones((1, 1, 2, 2), bool))) is None
     for found in (_found("decoder"), _found("encoder", lower), _found("query", lower[None, None])):
-        known = arrays.computed(found)
+        known = export.computed(found)
         assert known.shape == (1, 1, 2, 2)
         assert (known == lower).all()
     each = np.stack([lower, np.ones((2, 2), bool)])[:, None]
-    known = arrays.computed(_found("encoder", each))
+    known = export.computed(_found("encoder", each))
     assert known.shape == (2, 1, 2, 2)
 
 
 def test_a_decoder_that_attends_to_later_tokens_is_not_causal() -> None:
     lower = np.array([[True, False], [True, True]])
-    assert arrays.is_causal(_found("decoder"))
-    assert arrays.is_causal(_found("query", lower))
-    assert not arrays.is_causal(_found("encoder"))
-    assert not arrays.is_causal(_found("decoder", ~lower))
+    assert export.is_causal(_found("decoder"))
+    assert export.is_causal(_found("query", lower))
+    assert not export.is_causal(_found("encoder"))
+    assert not export.is_causal(_found("decoder", ~lower))
 
 
 NASTY = ("</script><script>alert(1)</script>", "<!--", "&amp;", "a\u2028b", "\u202egnp.exe", "x" * 10_000)

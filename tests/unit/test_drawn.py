@@ -13,8 +13,8 @@ from core.checkpoints.spec import read_card
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.training import clip as training
 from core.training import recipe as recipes
-from core.vectors import drawn, image_text
-from core.vectors.drawn import COLORS, HELD_OUT, SEEN, SHAPES, SIDES, Scene
+from core.vectors import image_text
+from core.vectors.image_text import COLORS, HELD_OUT, SEEN, SHAPES, SIDES, Scene
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_each_color_and_each_shape_is_held_out_once_and_in_no_batch(objective: t
     assert len(SEEN) + len(HELD_OUT) == 36
     assert sorted(color for color, _ in HELD_OUT) == sorted(COLORS)
     assert sorted(shape for _, shape in HELD_OUT) == sorted(SHAPES)
-    names = {number + 2: word for number, word in enumerate(drawn.WORDS)}
+    names = {number + 2: word for number, word in enumerate(image_text.WORDS)}
     rows = [[names.get(token, "") for token in row] for row in objective.batch(3)["ids"].tolist()]
     assert not [row for row in rows if any(color in row and shape in row for color, shape in HELD_OUT)]
     assert any("green" in row and "circle" in row for row in rows)
@@ -34,19 +34,19 @@ def test_each_color_and_each_shape_is_held_out_once_and_in_no_batch(objective: t
 
 def test_a_shape_has_its_color_and_stands_on_its_side() -> None:
     for side, (across, down) in SIDES.items():
-        image = drawn.draw(Scene("blue", "square", "small", side), np.random.default_rng(1)).astype(int)
+        image = image_text.draw(Scene("blue", "square", "small", side), np.random.default_rng(1)).astype(int)
         rows, columns = np.nonzero(image[..., 2] - image[..., 0] > 80)
         assert 60 < len(rows) < 250  # a square of about 12 by 12 pixels
         assert np.sign(round((columns.mean() - 24) / 10)) == np.sign(across)
         assert np.sign(round((rows.mean() - 24) / 10)) == np.sign(down)
-    first, again = (drawn.sample("seen", 1, 5) for _ in range(2))
+    first, again = (image_text.sample("seen", 1, 5) for _ in range(2))
     assert first[0] == again[0]
     assert np.array_equal(first[1], again[1])
 
 
 def test_texts_are_words_of_the_captions_and_an_end() -> None:
     ids = image_text.tokenize(["a RED circle,", "a"])
-    assert ids.tolist() == [[*(drawn.WORDS.index(word) + 2 for word in ("a", "red", "circle")), 1], [2, 1, 0, 0]]
+    assert ids.tolist() == [[*(image_text.WORDS.index(word) + 2 for word in ("a", "red", "circle")), 1], [2, 1, 0, 0]]
     with pytest.raises(InputUnusable, match=r"the word “dog”. It knows: a, at, blue"):
         image_text.tokenize(["a dog"])
     with pytest.raises(InputEmpty):
@@ -58,7 +58,7 @@ def test_texts_are_words_of_the_captions_and_an_end() -> None:
 
 
 def test_probabilities_are_those_of_the_library() -> None:
-    clip, (_, images) = image_text.model(), drawn.sample("held out", 1, 4)
+    clip, (_, images) = image_text.model(), image_text.sample("held out", 1, 4)
     classes = ["a red circle", "a ring", "a picture of a blue shape on the left"]
     ids = image_text.tokenize(classes)
     given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": image_text.pixels(images)}
@@ -85,7 +85,7 @@ def test_the_card_states_what_the_weights_give_and_the_baselines() -> None:
         (measure.name, measure.on): measure.value for measure in read_card(image_text.FOLDER / "card.toml").measures
     }
     for kind, (each, seed, on) in training.MEASURED.items():
-        images = drawn.sample(kind, each, seed)
+        images = image_text.sample(kind, each, seed)
         for prompt in image_text.PROMPTS:
             found = training.accuracy(image_text.model(), *images, [prompt])
             assert found == pytest.approx(stated[prompt, on], abs=0.5)

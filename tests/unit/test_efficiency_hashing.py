@@ -14,7 +14,7 @@ from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.efficiency.compare import LongText, compare, prepare, token_counter
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
-from core.sparse import bigbird, hashing, reformer
+from core.sparse import bigbird, reformer
 from core.sparse.layout import Sparsity, cost
 from tests import tiny, tinyfamilies
 
@@ -41,17 +41,17 @@ def text(n: int, rows: int = 1) -> torch.Tensor:
 def test_buckets_by_hand() -> None:
     rotation = torch.eye(2)[None, :, None, :]  # one head, two wide, one round, four buckets: x, y, -x, -y
     vectors = torch.tensor([[3.0, 1.0], [1.0, 3.0], [-3.0, 1.0], [1.0, -3.0]])[None, None]
-    assert hashing.buckets_of(vectors, rotation)[0, 0, 0].tolist() == [0, 1, 2, 3]
+    assert reformer.buckets_of(vectors, rotation)[0, 0, 0].tolist() == [0, 1, 2, 3]
 
 
 def met_by(buckets: list[list[int]], chunk: int) -> list[list[int]]:
-    found = hashing.attended(torch.tensor(buckets), chunk)
+    found = reformer.attended(torch.tensor(buckets), chunk)
     return [torch.nonzero(row).flatten().tolist() for row in found]
 
 
 def test_order_and_meetings_by_hand() -> None:
     buckets = [1, 0, 1, 0, 2, 0]
-    assert hashing.order_of(torch.tensor([buckets]), 2).tolist() == [[1, 3, 5, 0, 2, 4]]
+    assert reformer.order_of(torch.tensor([buckets]), 2).tolist() == [[1, 3, 5, 0, 2, 4]]
     # chunks {1, 3}, {5, 0}, {2, 4}; each sees itself and the one before, the first the last; 1 meets itself alone
     assert met_by([buckets], 2) == [[0], [1], [0], [1, 2], [0, 2], [0, 1, 3]]
     # a seventh position is filled up to eight: chunks {1, 3}, {5, 0}, {2, 4}, {6, -}
@@ -65,9 +65,9 @@ def test_order_and_meetings_by_hand() -> None:
 @pytest.mark.parametrize("n", [4, 13, 16])
 def test_heads_at_once_are_each_one_by_itself(n: int) -> None:
     buckets = torch.randint(0, 5, (3, 2, n), generator=torch.Generator().manual_seed(n))  # three heads, two rounds
-    met = hashing.with_itself(hashing.count_shared_rounds(buckets, 4))
+    met = reformer.with_itself(reformer.count_shared_rounds(buckets, 4))
     for head in range(3):
-        order = hashing.order_of(buckets[head], 4).reshape(-1, 4).tolist()
+        order = reformer.order_of(buckets[head], 4).reshape(-1, 4).tolist()
         chunks = [set(chunk) for chunk in order]
         for query in range(n):
             there = [at for at in range(len(chunks)) if query in chunks[at]]
@@ -81,12 +81,12 @@ def test_heads_at_once_are_each_one_by_itself(n: int) -> None:
 def test_full_weights_by_hand() -> None:
     # the second vector looks at the first alone, the third at both: keys are (1, 1) times 1 / root 2 and its negative
     vectors = torch.tensor([[1.0, 1.0], [2.0, 2.0], [-1.0, -1.0]])
-    weights = hashing.full_weights(vectors)
+    weights = reformer.full_weights(vectors)
     assert weights[0].tolist() == pytest.approx([1, 0, 0])
     assert weights[1].tolist() == pytest.approx([1, 0, 0])
     assert weights[2].tolist() == pytest.approx([0.5, 0.5, 0])
     score = math.sqrt(2)
-    other = hashing.full_weights(torch.tensor([[1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]]))[2]
+    other = reformer.full_weights(torch.tensor([[1.0, 1.0], [-1.0, -1.0], [1.0, 1.0]]))[2]
     share = math.exp(score) / (math.exp(score) + math.exp(-score))
     assert other.tolist() == pytest.approx([share, 1 - share, 0], abs=1e-5)
 
@@ -94,13 +94,13 @@ def test_full_weights_by_hand() -> None:
 def test_two_chunks_catch_everything_and_more_rounds_never_less() -> None:
     torch.manual_seed(0)
     vectors = torch.randn(32, 8)
-    weights = hashing.full_weights(vectors)
+    weights = reformer.full_weights(vectors)
     shares = []
     for rounds in (1, 2, 4, 8):
-        rotation = hashing.rotations(1, 8, 8, 8, 3)[:, :, :rounds]
-        buckets = hashing.buckets_of(vectors[None, None], rotation)[0, 0]
-        shares.append(float(hashing.covered_weight(weights, hashing.attended(buckets, 4)).mean()))
-        whole = hashing.covered_weight(weights, hashing.attended(buckets[:1], 16))
+        rotation = reformer.rotations(1, 8, 8, 8, 3)[:, :, :rounds]
+        buckets = reformer.buckets_of(vectors[None, None], rotation)[0, 0]
+        shares.append(float(reformer.covered_weight(weights, reformer.attended(buckets, 4)).mean()))
+        whole = reformer.covered_weight(weights, reformer.attended(buckets[:1], 16))
         torch.testing.assert_close(whole, torch.ones(32))
     assert shares == sorted(shares)
     assert shares[0] < shares[-1] < 1

@@ -18,7 +18,7 @@ from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate
 from core.language.types import Decoding
-from core.sparse import hashing, reformer
+from core.sparse import reformer
 from core.sparse import windowed as window_layout
 from core.sparse.encoder import by_mask
 from core.sparse.layout import GLOBAL, NONE
@@ -132,11 +132,11 @@ def test_buckets_of_a_text_are_those_that_the_model_uses(hashed: Checkpoint) -> 
     keep: dict[int, reformer.Hashed] = {}
     reformer.states(hashed.model, torch.tensor([ids]), rounds=2, seed=5, record=keep)
     np.testing.assert_array_equal(found.buckets, keep[1].buckets[1].numpy())
-    np.testing.assert_array_equal(found.same_bucket, hashing.attended(keep[1].buckets[1], 16).numpy())
+    np.testing.assert_array_equal(found.same_bucket, reformer.attended(keep[1].buckets[1], 16).numpy())
     assert [row.rounds for row in found.rows] == [1, 2, 4, 8]
     # the row of the rounds that run is computed from the very buckets that run
-    weights = hashing.full_weights(keep[1].vectors[1])
-    covered = float(hashing.covered_weight(weights, hashing.attended(keep[1].buckets[1], 16))[32:].mean())
+    weights = reformer.full_weights(keep[1].vectors[1])
+    covered = float(reformer.covered_weight(weights, reformer.attended(keep[1].buckets[1], 16))[32:].mean())
     assert found.rows[1].covered == pytest.approx(covered, rel=1e-4)
     assert found.rows[0].expected < found.rows[3].expected <= 1
     with pytest.raises(OutOfRange, match="hashes in layers 2"):
@@ -156,9 +156,9 @@ def test_texts_of_bytes_are_measured_in_bytes(hashed: Checkpoint) -> None:
 def test_cells_and_costs_by_hand() -> None:
     same_bucket = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 0]], dtype=bool)
     assert buckets.shares(same_bucket, 2).tolist() == [[0.5, 0.0], [1.0, 0.0]]
-    assert hashing.count_scores(64, 64, 4) == 64 * 64
-    assert hashing.count_scores(128, 64, 2) == 2 * 2 * 64 * 128
-    assert hashing.count_scores(129, 64, 1) == 3 * 64 * 128
+    assert reformer.count_scores(64, 64, 4) == 64 * 64
+    assert reformer.count_scores(128, 64, 2) == 2 * 2 * 64 * 128
+    assert reformer.count_scores(129, 64, 1) == 3 * 64 * 128
 
 
 def test_text_is_continued_as_the_librarys_scores_say(hashed: Checkpoint) -> None:

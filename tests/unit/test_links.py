@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import catalogue, links
-from core.links import packed, parameters
+from core.links import parameters
 from core.settings import MAX_LINK_CHARS
 from core.ui.section import pages
 
@@ -114,7 +114,7 @@ def test_a_text_that_is_too_long_even_when_packed_stays_behind() -> None:
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
 def test_a_text_that_looks_packed_is_carried_as_it_is(text: str) -> None:
-    for said in (text, packed.MARK + text):
+    for said in (text, parameters.MARK + text):
         query, too_long = links.write("desk", {"text": said})
         assert not too_long
         assert links.read("desk", query)[0]["text"] == said
@@ -137,7 +137,7 @@ def test_a_text_that_looks_packed_is_carried_as_it_is(text: str) -> None:
     ],
 )
 def test_a_packed_text_that_is_none_gets_a_sentence(raw: str) -> None:
-    state, refused = links.read("desk", {"text": packed.MARK + raw})
+    state, refused = links.read("desk", {"text": parameters.MARK + raw})
     assert state["text"] is None
     assert re.search("copy the link anew|characters at most", refused[0].sentence)
 

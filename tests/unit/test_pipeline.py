@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from core.costs.scaling import laws
+from core.costs.trained import laws
 from core.efficiency.pipeline import bubble, schedule, span, stored
 
 

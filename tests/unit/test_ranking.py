@@ -13,7 +13,7 @@ from core.errors import AtlasError
 from core.language import few_shot
 from core.language.diversity import KS, TEMPERATURES, grid
 from core.language.generate import prompted
-from core.language.pass_at_k import estimate, passed
+from core.language.metrics import estimate, passed
 from core.language.ranking import candidates, policy, rewarded, score
 from core.language.types import Decoding
 

@@ -15,9 +15,8 @@ from core.errors import AtlasError, InputEmpty, InputTooLong
 from core.figures import tree
 from core.theme import DARK, LIGHT
 from core.tokenizers import bpe, unigram, wordpiece
-from core.tokenizers.cut import Tokenization, cut, measured, words
+from core.tokenizers.cut import Lost, Tokenization, cut, lost, measured, words
 from core.tokenizers.known import FAMILIES, TokenizerInfo, end_of_word, engine, known, ranks, scores
-from core.tokenizers.lost import Lost, lost
 from core.tokenizers.samples import MOST, SAMPLES, languages, whole
 from core.tokenizers.share import counted, shares
 from core.training import tokenizers as plain_bpe

@@ -14,7 +14,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.language.pairs import pair_scores
 from core.training import ngrams
 from core.training.documents import Documents, Pairs
-from core.training.pair_baselines import shared_words, words_before
+from core.training.evaluate_pairs import shared_words, words_before
 from core.training.tokens import Ragged
 from tests import tinyrecipes
 

@@ -43,9 +43,8 @@ from core.attention.architectures.recording import ModuleCall, Recorder, blocks_
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, torch
 from core.sparse.bigbird import attended
-from core.sparse.hashing import buckets_of, count_shared_rounds, rotations, with_itself
 from core.sparse.longformer import GLOBAL
-from core.sparse.reformer import SEED, local_mask
+from core.sparse.reformer import SEED, buckets_of, count_shared_rounds, local_mask, rotations, with_itself
 from core.sparse.windowed import allowed
 
 EPSILON = 1e-6

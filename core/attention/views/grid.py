@@ -18,7 +18,7 @@ from typing import Any
 from core.attention.heads import specials
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, check_head
-from core.attention.views.arrays import Bits, by_head, computed, flags
+from core.attention.views.export import Bits, by_head, computed, flags
 from core.content import content
 from core.theme import THEMES, Name
 from core.webpage import colors, component_asset, page

@@ -30,8 +30,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
 from core.links import parameters
-from core.links.packed import MARK, carried
-from core.links.parameters import Value
+from core.links.parameters import MARK, Value, carried
 from core.settings import ROOT, settings
 
 FORMAT, VERSION, PAGE = "transformer-atlas-recipe", 1, "attention"

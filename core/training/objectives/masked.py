@@ -12,7 +12,7 @@ that: with C the rare words that are in the sentence, every masked position adds
 
 Below the floor there is no penalty, since related words should be similar.
 
-The sentence head (`core.checkpoints.sentence_head`) is trained on a finished, frozen model: α of the loss is the
+The sentence head (`core.checkpoints.heads`) is trained on a finished, frozen model: α of the loss is the
 cross-entropy to the distribution q of `combined_distribution`, the rest that to the original token. It starts from
 :math:`A = \beta M`: with W the centered unit vectors of the tokens as texts and E their embeddings, M is the linear map
 with :math:`E M` nearest to W.
@@ -31,7 +31,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.checkpoints.sentence_head import SentenceHead
+from core.checkpoints.heads import SentenceHead
 from core.lazy import transformers
 from core.training import batches, masking, models, optimizers, tokens
 from core.training.lowrank import MaskedModel

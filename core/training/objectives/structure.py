@@ -23,16 +23,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.checkpoints.boundary import BoundaryHead
+from core.checkpoints.heads import BoundaryHead
 from core.checkpoints.spec import Measure
 from core.objectives import masked, sentence_pairs, spans, unified, word_order
 from core.objectives.example import Example
 from core.training import batches, documents, models, ngrams
 from core.training.documents import NO_LABEL, Documents, Examples
+from core.training.evaluate_pairs import Row, segments, words_before
 from core.training.objective import Batch, Hits
 from core.training.objectives.encoder import heads
 from core.training.objectives.parts import PartModel, PartObjective
-from core.training.pair_baselines import Row, segments, words_before
 from core.training.tokenizers import Vocabulary
 from core.training.tokens import Ints
 

@@ -18,7 +18,7 @@ from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.links import parameters as link
 from core.table import Table
 from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.heads.panel import KINDS, MAP
 from core.ui.heads.text import TASK, draw_task
 from core.ui.links import page_link

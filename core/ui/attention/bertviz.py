@@ -19,8 +19,7 @@ import streamlit as st
 from core.attention import bertviz
 from core.attention.bertviz import View as Drawing
 from core.attention.trace import AttentionMap
-from core.attention.views.arrays import Bits
-from core.attention.views.export import scores_table, vectors_table
+from core.attention.views.export import Bits, scores_table, vectors_table
 from core.links import parameters as link
 from core.ui.attention.maps import OPEN, Numbers, chosen_inside
 from core.ui.attention.setup import download_pages, download_weights, draw_model

@@ -26,7 +26,7 @@ from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.figures import block as drawing
-from core.figures import lens as figures
+from core.figures import predictions as figures
 from core.figures.predictions import percent
 from core.links import parameters as link
 from core.table import Table

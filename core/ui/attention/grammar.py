@@ -19,7 +19,7 @@ from core.figures import attention as figures
 from core.figures.heads import best_heads
 from core.table import Table
 from core.ui.attention.setup import draw_model
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.glossary import markdown
 from core.ui.links import page_link
 from core.ui.notices import info

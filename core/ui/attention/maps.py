@@ -21,14 +21,14 @@ from core.attention import combine
 from core.attention.heads import reach
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
-from core.attention.views.arrays import Bits
+from core.attention.views.export import Bits
 from core.attention.views.svg import all_svg, head_svg
 from core.links import parameters as link
 from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.component import FRAMED, framed
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.export import download_svg
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, heads_panel
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text

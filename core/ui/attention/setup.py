@@ -8,8 +8,7 @@ from functools import partial
 
 from core import checkpoints, session
 from core.attention.trace import AttentionMap, AttentionTrace
-from core.attention.views.arrays import Bits
-from core.attention.views.export import MAX_TABLE_ROWS, map_table, to_npz
+from core.attention.views.export import MAX_TABLE_ROWS, Bits, map_table, to_npz
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.language.adapters import tasks

@@ -10,20 +10,19 @@ from typing import Any
 import streamlit as st
 
 from core.costs.known import DATA, formulas
-from core.costs.scaling import PETAFLOP_DAY, Law, laws
-from core.costs.trained import SIZES, Fitted, Run, by_setting, fitted_law, read
+from core.costs.trained import PETAFLOP_DAY, SIZES, Fitted, Law, Run, by_setting, fitted_law, laws, read
 from core.costs.trained import TOKENS as AMOUNTS
 from core.figures.labels import in_operations, short, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, Json
 from core.table import Table
+from core.ui.tables import Row, TextTable, text_table
 from core.ui.formulas import formula
+from core.ui.measuring import Repeated
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real
-from core.ui.repeated import Repeated
 from core.ui.section import Section, View
-from core.ui.text_table import Row, TextTable, text_table
 
 PARAMETERS = Real(
     name="billions", label="Parameters, billions", default=70.0, low=1e-4, high=1e5, style="box", format="%g", width=190

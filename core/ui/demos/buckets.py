@@ -16,8 +16,7 @@ from core.efficiency.lengths import plain_machine
 from core.efficiency.reversible import stored_by_depth
 from core.figures import sparse as figures
 from core.figures.labels import percent
-from core.sparse import hashing
-from core.sparse.reformer import by_context, inversion_error, shape_of
+from core.sparse.reformer import by_context, count_scores, inversion_error, shape_of
 from core.table import Table
 from core.ui.demos.cover import choice_judge
 from core.ui.demos.demo import Demo, DemoView, Menu
@@ -185,8 +184,7 @@ def _stored(view: DemoView, ids: tuple[int, ...]) -> None:
 def _growth(view: DemoView, chunk: int) -> None:
     full = [n * n for n in _LENGTHS]
     hashed = {
-        name: [hashing.count_scores(n, chunk, rounds) for n in _LENGTHS]
-        for name, rounds in (("1 round", 1), ("8 rounds", 8))
+        name: [count_scores(n, chunk, rounds) for n in _LENGTHS] for name, rounds in (("1 round", 1), ("8 rounds", 8))
     }
     figure = figures.score_counts(_LENGTHS, full, list(hashed.items()), theme=theme())
     columns = {"Tokens": _LENGTHS, "Full": full, **hashed}

@@ -20,7 +20,7 @@ from core.figures.predictions import bars_alt, prediction_bars
 from core.language.tasks import Task
 from core.links.parameters import Value
 from core.table import Table
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.demos.cover import Judge, explained, uncovered, verdict
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme

@@ -20,8 +20,8 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Seed, Text
 from core.ui.section import Section, View
-from core.vectors import drawn, image_text
-from core.vectors.drawn import COLORS, SHAPES, SIZES, Scene
+from core.vectors import image_text
+from core.vectors.image_text import COLORS, SHAPES, SIZES, Scene
 
 COUNT = 6
 _CLASSES: dict[str, tuple[str, Sequence[str], str]] = {
@@ -35,7 +35,7 @@ CLASSES = Choice(name="classes", label="Classes", options={name: row[0] for name
 OWN = Text(name="own", label="Classes, separated by commas", default=", ".join(_CLASSES["own"][1]), most=200)
 PROMPT = Text(name="prompt", label="Prompt with {}", default=_CLASSES["shape"][2], most=120)
 IMAGE = Integer(name="image", label="Image", default=3, low=1, high=COUNT, style="menu", width=110)
-_KINDS: dict[str, drawn.Kind] = {"seen": "seen", "new": "held out"}
+_KINDS: dict[str, image_text.Kind] = {"seen": "seen", "new": "held out"}
 PAIRS = Choice(name="pairs", label="Color-shape pairs", options={"seen": "Named", "new": "Never named"}, style="row")
 SEED = Seed(again="Draw others")
 
@@ -43,7 +43,7 @@ SEED = Seed(again="Draw others")
 @session.cached()
 def _drawn(pairs: str, seed: int) -> tuple[list[Scene], NDArray[np.uint8]]:
     """New images, one of each shape."""
-    scenes, images = drawn.sample(_KINDS[pairs], 1, seed)
+    scenes, images = image_text.sample(_KINDS[pairs], 1, seed)
     order = np.random.default_rng(seed).permutation(len(scenes))
     chosen = {scenes[i].shape: int(i) for i in order}
     numbers = [chosen[shape] for shape in SHAPES]

@@ -19,7 +19,7 @@ from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
 from core.turns import turns
 from core.ui.chips import token_chips
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.demos.demo import paragraph, underlined
 from core.ui.glossary import caption
 from core.ui.links import PageState

@@ -17,11 +17,10 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.table import Table
 from core.ui.branch import BranchView
-from core.ui.measuring import Measurement
+from core.ui.measuring import Measurement, Repeated
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Model
-from core.ui.repeated import Repeated
 from core.ui.section import Section, View
 
 DECODER = Model(

@@ -13,7 +13,7 @@ from core.finetuning.load import Card, predict, read_card
 from core.language.text import clean
 from core.settings import settings
 from core.table import Table
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.finetuning.run import OWN, TRAINED
 from core.ui.page import accent, theme
 from core.ui.panel import Panel

@@ -15,8 +15,7 @@ import streamlit as st
 
 from core import catalogue, links, patterns, session
 from core.attention.masks import board as boards
-from core.attention.masks.axes import Axes, one_text, split
-from core.attention.masks.board import MOST_EDITS, Board, build_board, mask_table
+from core.attention.masks.board import MOST_EDITS, Axes, Board, build_board, mask_table, one_text, split
 from core.attention.masks.kinds import KINDS, Description, Term, describe, lines, published, read, write
 from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short
@@ -29,6 +28,7 @@ from core.table import Table
 from core.theme import BLUE
 from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Positions
+from core.ui.tables import Cell, Link, Rich, TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
@@ -38,7 +38,6 @@ from core.ui.page import MAIN_PICTURE, base_path, plain, presenting, theme
 from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
-from core.ui.text_table import Cell, Link, Rich, TextTable, text_table
 
 COLOR = BLUE
 

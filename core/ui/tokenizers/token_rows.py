@@ -14,9 +14,8 @@ import streamlit as st
 from core.content import content
 from core.language.tokens import visible
 from core.language.types import Token
-from core.tokenizers.cut import Tokenization
+from core.tokenizers.cut import Tokenization, lost
 from core.tokenizers.known import FAMILIES
-from core.tokenizers.lost import lost
 from core.ui.export import download_html, html_page
 from core.ui.page import css
 

@@ -15,7 +15,7 @@ from core.language.types import Token
 from core.table import Table
 from core.tokenizers.samples import TALE, TALE_TEST, whole
 from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_of
-from core.ui.data_table import data_table
+from core.ui.tables import data_table
 from core.ui.export import download_csv
 from core.ui.links import PageState, within
 from core.ui.page import theme
