@@ -28,7 +28,6 @@ from core.catalogue import glossary
 from core.catalogue.corrections import corrections
 from core.catalogue.questions import questions
 from core.catalogue.results import results
-from core.catalogue.schema import System
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content, names
 from core.errors import AtlasError
@@ -88,14 +87,9 @@ def _systems() -> Iterator[Entry]:
             f"{system.year}, {system.organization}. {system.change}",
             system.branch,
             (("system", system.slug),),
-            (system.slug, *_versions(system)),
+            (system.slug, *(checkpoint.short_name for checkpoint in system.hub)),
             tuple(texts),
         )
-
-
-def _versions(system: System) -> tuple[str, ...]:
-    """Names of published checkpoints, such as bert-base-uncased."""
-    return tuple(checkpoint.short_name for checkpoint in system.hub)
 
 
 def _terms() -> Iterator[Entry]:

@@ -10,9 +10,10 @@ SpanBERT's span-boundary objective (Joshi et al., 2020) predicts a masked token 
 with the last states of both boundaries and an embedding of the token's distance from the left one. The logits of
 :math:`y_i` are those of the output layer that masked tokens have.
 
-The second predicts masked tokens from a sentence vector, too. A published sentence encoder represents the topic of a text; an update that trains it to predict masked tokens loses a
-part of that. So the published encoder is used beside its updated copy. With :math:`h` the updated copy's state at the
-mask and :math:`g` the transform of the usual head, the logit of token :math:`w` is
+The second predicts masked tokens from a sentence vector, too. A published sentence encoder represents the topic of a
+text; an update that trains it to predict masked tokens loses a part of that. So the published encoder is used beside
+its updated copy. With :math:`h` the updated copy's state at the mask and :math:`g` the transform of the usual head, the
+logit of token :math:`w` is
 
 .. math::
 

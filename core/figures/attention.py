@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from core.attention.trace import AttentionMap
 from core.figures.heatmap import heat_map, numbers, points, tokens
 from core.figures.labels import label
-from core.figures.plot import Trace, scatter, title
+from core.figures.plot import scatter, title
 from core.language.types import Token
 from core.lazy import go
 from core.theme import Theme
@@ -104,7 +103,8 @@ def effect_grid(bits: Weights, ablated: Collection[tuple[int, int]], accent: str
         + (", ablated" if divmod(at, heads) in ablated else "")
         for at, effect in enumerate(bits.ravel().tolist())
     ]
-    over = [_clicks([*across.at] * layers, [row for row in down.at for _ in range(heads)], texts, "ablate or restore")]
+    places = [*across.at] * layers, [row for row in down.at for _ in range(heads)]
+    over = [points(*places, 30, text=texts, hovertemplate="%{text}<br>click to ablate or restore<extra></extra>")]
     if ablated:
         always = {"marker": {"opacity": 1.0}}
         over.append(
@@ -133,10 +133,6 @@ def effect_grid(bits: Weights, ablated: Collection[tuple[int, int]], accent: str
         height=120 + 34 * layers,
         layout={"clickmode": "event+select"},
     )
-
-
-def _clicks(x: Any, y: Any, texts: Sequence[str], does: str) -> Trace:
-    return points(x, y, 30, text=texts, hovertemplate=f"%{{text}}<br>click to {does}<extra></extra>")
 
 
 def choose(weights: Weights, layer: int | None, head: int | None) -> Weights:

@@ -10,8 +10,8 @@ Layers are reversible: a layer's inputs follow from its two outputs,
 
 .. math:: x_2 = y_2 - \mathrm{feedforward}(y_1), \qquad x_1 = y_1 - \mathrm{attention}(x_2)
 
-Attention hashes (Kitaev et al., 2020, arXiv 2001.04451), here as transformers does it. Queries and keys share one projection. A random rotation :math:`R` (d x b/2) assigns a vector to a bucket; similar
-vectors are likely to share one:
+Attention hashes (Kitaev et al., 2020, arXiv 2001.04451), here as transformers does it. Queries and keys share one
+projection. A random rotation :math:`R` (d x b/2) assigns a vector to a bucket; similar vectors are likely to share one:
 
 .. math:: h(x) = \arg\max\,[xR;\,-xR]
 

@@ -1,10 +1,11 @@
-"""The tokenization of a text by one tokenizer: its tokens with their offsets, and the text decoded from their ids; what is lost.
+"""The tokenization of a text by one tokenizer: its tokens with their offsets, their ids decoded, what is lost.
 
 Characters per token show how well a vocabulary covers a language, bytes per token how well it covers a script: a
 Chinese character is three bytes in UTF-8, a Latin letter one. Only token counts of parallel texts compare languages.
 
-A round trip may lose capitals, accents, spaces, whole words. A tokenizer is *lossless* when decode(encode(text)) = text for every text. Byte-level ones are; a WordPiece vocabulary
-that lowercases, drops accents and collapses spaces is not, and its model never receives what was lost.
+A round trip may lose capitals, accents, spaces, whole words. A tokenizer is *lossless* when decode(encode(text)) = text
+for every text. Byte-level ones are; a WordPiece vocabulary that lowercases, drops accents and collapses spaces is not,
+and its model never receives what was lost.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from core import __version__
 from core.catalogue.load import DATA
 from core.doctor import NEEDED
 from core.settings import ROOT
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from core.costs.remarks import differences, left_out, no_editor
 from core.costs.shape import Shape, usual_length
 from core.figures.labels import in_bytes, in_operations, percent, short
 from core.links.parameters import Value
-from core.ui.tables import Link, Row, TextTable, text_table
 from core.ui.formulas import formula
 from core.ui.glossary import Linker, caption, plain_terms
 from core.ui.page import base_path
+from core.ui.tables import Link, Row, TextTable, text_table
 
 
 class Line(NamedTuple):

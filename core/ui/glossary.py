@@ -17,8 +17,8 @@ import streamlit as st
 from core import links
 from core.catalogue import glossary
 from core.catalogue.glossary import Term
-from core.ui.tables import Link, Rich
 from core.ui.page import base_path, plain
+from core.ui.tables import Link, Rich
 
 _SLOT = "glossary.linked"
 _TIP = 150

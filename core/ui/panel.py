@@ -12,11 +12,11 @@ from streamlit.delta_generator import DeltaGenerator
 from core.figures.enlarge import enlarged
 from core.lazy import go
 from core.table import Table
-from core.ui.tables import data_table
 from core.ui.export import MENU, component_data, download_csv
 from core.ui.glossary import terms
 from core.ui.links import PageState
 from core.ui.page import MAIN_PICTURE, NEWS, presenting
+from core.ui.tables import data_table
 
 
 def chart(figure: go.Figure, *, key: str, alt: str, config: dict[str, Any] | None = None, **select: Any) -> Any:

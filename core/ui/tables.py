@@ -1,10 +1,11 @@
 """Tables: one that sorts, searches and opens full-screen, and small ones in the page's own text.
 
-The first is the only caller of ``st.dataframe``. Streamlit's own toolbar would write the file in the browser, including spreadsheet formulas; the page's style hides
-its button. What a visitor downloads here is written by :class:`core.table.Table`.
+The first is the only caller of ``st.dataframe``. Streamlit's own toolbar would write the file in the browser, including
+spreadsheet formulas; the page's style hides its button. What a visitor downloads here is written by
+:class:`core.table.Table`.
 
-Streamlit's tables are canvases or scroll sideways. A small table is readable by machines and at 400 pixels, where each row
-becomes a block.
+Streamlit's tables are canvases or scroll sideways. A small table is readable by machines and at 400 pixels, where each
+row becomes a block.
 """
 
 from __future__ import annotations

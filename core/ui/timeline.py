@@ -24,7 +24,6 @@ from core.links.parameters import Integer
 from core.table import Table
 from core.theme import PURPLE
 from core.ui.component import Component, Message, Position
-from core.ui.tables import Link, Part, Row, TextTable, text_table
 from core.ui.glossary import Linker, plain_terms
 from core.ui.links import PageState, page_link
 from core.ui.notices import info, unbuilt
@@ -32,6 +31,7 @@ from core.ui.page import BRANCH_TITLES, accent, base_path, plain
 from core.ui.panel import offer_drawing, offer_table
 from core.ui.param import Carried, Choice, Words
 from core.ui.section import Section, View
+from core.ui.tables import Link, Part, Row, TextTable, text_table
 
 WIDTHS = {"branch": (460, 520, 600, 700, 820, 940, 1060, 1200, 1360), "size": (600, 700, 780, 860, 940, 1120, 1300)}
 """Widths in pixels for which a layout is computed: lanes are quick, but free space for names takes a while to find."""

@@ -6,8 +6,9 @@ The class of an image x among texts t_1 ... t_k, with the learned temperature :m
 
 ``python -m core clip`` trains it (`core.training.clip`). Texts are lower-case words, ended by :data:`END`.
 
-Its data are drawn shapes with captions, which follow from a seed. A scene is a shape, its color, its size and its side of a square image. Each pair of shape and color is one of 36; those
-of :data:`HELD_OUT`, one for each shape and each color, are named by no training caption.
+Its data are drawn shapes with captions, which follow from a seed. A scene is a shape, its color, its size and its side
+of a square image. Each pair of shape and color is one of 36; those of :data:`HELD_OUT`, one for each shape and each
+color, are named by no training caption.
 
 Legend: n images of s x s pixels, k texts, d dimensions of the common space.
 """

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 
 from core import interpreter
 from core.settings import settings
-from core.ui.tables import data_table
 from core.ui.links import PageState
 from core.ui.panel import Offer
 from core.ui.section import pages
+from core.ui.tables import data_table
 from tests import termbase
 from tests.downloads import draw_at_once
 

@@ -14,8 +14,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.figures.lineage import family
-from core.ui.tables import inline
 from core.ui.glossary import Linker
+from core.ui.tables import inline
 from core.ui.timeline import family_table, growth, steps
 from tests.pages import html_of, opened, protos, shown
 

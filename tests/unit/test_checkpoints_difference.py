@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from core.checkpoints.heads import SentenceHead
 from core.checkpoints.bundled import apply
+from core.checkpoints.heads import SentenceHead
 from core.errors import CheckpointRefused
 
 

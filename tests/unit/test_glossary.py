@@ -14,9 +14,9 @@ from core.catalogue import glossary
 from core.catalogue.load import BadData
 from core.catalogue.schema import BRANCHES
 from core.ui import glossary as ui
-from core.ui.tables import Link, TextTable, html, inline
 from core.ui.glossary import Linker, plain_terms, rich_terms, terms
 from core.ui.section import pages
+from core.ui.tables import Link, TextTable, html, inline
 
 pages()  # each says what its links can carry
 

@@ -24,8 +24,8 @@ from core.anatomy.sheet import (
     sheet_table,
 )
 from core.ui.compare.table import pins_table, sheet_html
-from core.ui.tables import html as table_html
 from core.ui.glossary import Linker
+from core.ui.tables import html as table_html
 
 ALL = [column.slug for column in COLUMNS]
 

@@ -17,8 +17,8 @@ import pytest
 import core
 from core.settings import ASSETS
 from core.table import FORMULA_PREFIXES, Cell, Table
-from core.ui.tables import Link, TextTable, html
 from core.ui.export import MAX_COLUMNS, MAX_ROWS, begin_downloads, component_data, download, heading, html_page
+from core.ui.tables import Link, TextTable, html
 
 CORE = Path(core.__file__).parent
 

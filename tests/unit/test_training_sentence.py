@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import BertConfig, BertModel
 
-from core.checkpoints.heads import READER, SentenceBert, SentenceHead
 from core.checkpoints.bundled import apply, as_encoder_decoder
+from core.checkpoints.heads import READER, SentenceBert, SentenceHead
 from core.errors import AtlasError
 from core.training import models
 from core.training.objectives.encoder import new_encoder as new_model

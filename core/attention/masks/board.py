@@ -1,6 +1,7 @@
 r"""The attention mask of a choice of patterns: the matrix, manual edits, the number of scores, and its table.
 
-The receptive field after a number of layers follows from boolean powers of the mask. With residual connections, the output at i after l layers can depend on the input at j exactly where
+The receptive field after a number of layers follows from boolean powers of the mask. With residual connections, the
+output at i after l layers can depend on the input at j exactly where
 
 .. math:: R_l = (M \vee I)^l, \qquad R_l = R_{l-1} \vee M R_{l-1}, \qquad R_0 = I
 
@@ -19,7 +20,8 @@ Cross-attention: decoder positions exchange by self-attention (mask S) what each
 
 Legend: n tokens, Q queries, K keys. A cell's number is q K + k. A level of -1 means never.
 
-The rows and columns are a text, a text with padding, two texts, or a caption and an image. Tokens here are words and punctuation marks: a mask depends on positions, not on tokens.
+The rows and columns are a text, a text with padding, two texts, or a caption and an image. Tokens here are words and
+punctuation marks: a mask depends on positions, not on tokens.
 """
 
 from __future__ import annotations

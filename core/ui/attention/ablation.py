@@ -18,7 +18,6 @@ from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.links import parameters as link
 from core.table import Table
 from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
-from core.ui.tables import data_table
 from core.ui.heads.panel import KINDS, MAP
 from core.ui.heads.text import TASK, draw_task
 from core.ui.links import page_link
@@ -28,6 +27,7 @@ from core.ui.panel import Panel
 from core.ui.param import Carried
 from core.ui.section import Section, View
 from core.ui.selection import clicks
+from core.ui.tables import data_table
 
 Effects = dict[str, HeadEffect]
 """By the code of their head, the largest effect first."""

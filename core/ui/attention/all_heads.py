@@ -18,7 +18,6 @@ from core.figures.heads import SHAPES, Dots, depth_dots
 from core.links.parameters import Value
 from core.table import Table
 from core.ui.attention.setup import models
-from core.ui.tables import Link, TextTable, data_table, text_table
 from core.ui.export import download_csv
 from core.ui.glossary import terms
 from core.ui.heads.panel import KINDS
@@ -27,6 +26,7 @@ from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Unset, Words, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import Link, TextTable, data_table, text_table
 
 ANY = "any"
 SCORE = Choice(

@@ -19,7 +19,6 @@ from core.figures import attention as figures
 from core.figures.heads import best_heads
 from core.table import Table
 from core.ui.attention.setup import draw_model
-from core.ui.tables import data_table
 from core.ui.glossary import markdown
 from core.ui.links import page_link
 from core.ui.notices import info
@@ -27,6 +26,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
+from core.ui.tables import data_table
 
 RELATION = Choice(
     name="relation",

@@ -28,7 +28,6 @@ from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.component import FRAMED, framed
-from core.ui.tables import data_table
 from core.ui.export import download_svg
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, heads_panel
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
@@ -39,6 +38,7 @@ from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice, differing
 from core.ui.section import Section, View
 from core.ui.selection import FRAME, TOKEN, Selection
+from core.ui.tables import data_table
 
 Numbers = tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""Three memory calculators: bytes per device in training, whether a model fits, the KV caches of decoders side by side."""
+"""Three memory calculators: bytes per device in training, whether a model fits, KV caches side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from core.figures.labels import in_bytes, in_words
 from core.table import Table
 from core.ui.calculators import setup
 from core.ui.calculators.setup import BATCH, LENGTH
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.formulas import formula
 from core.ui.links import page_link
 from core.ui.notices import unbuilt
@@ -28,6 +27,7 @@ from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Words, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 
 BITS = Choice(name="bits", label="Bits per value", options={bits: bits for bits in fit.WIDTHS}, default="16")
 USE = Choice(name="use", label="Use", options={"run": "Inference", "train": "Training"})

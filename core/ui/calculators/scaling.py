@@ -16,13 +16,13 @@ from core.figures.labels import in_operations, short, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, Json
 from core.table import Table
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.formulas import formula
 from core.ui.measuring import Repeated
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 
 PARAMETERS = Real(
     name="billions", label="Parameters, billions", default=70.0, low=1e-4, high=1e5, style="box", format="%g", width=190

@@ -18,7 +18,6 @@ from core.costs.special import towers, word_work
 from core.figures import parameters as figures
 from core.figures.labels import in_bytes, in_operations, in_words, percent, short
 from core.table import Table
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.formulas import formula
 from core.ui.notices import unbuilt
@@ -26,6 +25,7 @@ from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Toggle, Words
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 
 CHOSEN = Words(
     name="systems",

@@ -29,7 +29,6 @@ from core.anatomy.sheet import (
 )
 from core.catalogue.schema import BRANCHES, Citation
 from core.links.parameters import Integer
-from core.ui.tables import Mark, Part, Rich, Row, TextTable, inline, text_table
 from core.ui.export import download_csv, download_markdown
 from core.ui.glossary import Linker
 from core.ui.links import PageState, page_link, take_up
@@ -37,6 +36,7 @@ from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, accent, base_path, css, plain
 from core.ui.param import Carried, Choice, Text, Toggle, Words, differing, settings_popover
 from core.ui.section import Section, View
+from core.ui.tables import Mark, Part, Rich, Row, TextTable, inline, text_table
 
 _WIDTHS = {"name": 11, "type": 10, "parameters": 17, "activation": 10, "batch": 13, "unknown": 14}
 _USUAL = 17

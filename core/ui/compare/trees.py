@@ -20,8 +20,6 @@ from core.catalogue.schema import System
 from core.figures.labels import in_words, short
 from core.figures.parameters import butterfly, butterfly_table
 from core.table import Table
-from core.ui.tables import STYLE, Cell, Code, Part, TextTable, html
-from core.ui.tables import Row as TableRow
 from core.ui.glossary import plain_terms
 from core.ui.links import page_link
 from core.ui.notices import info, unbuilt
@@ -29,6 +27,8 @@ from core.ui.page import css, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import STYLE, Cell, Code, Part, TextTable, html
+from core.ui.tables import Row as TableRow
 
 LEFT = Choice(name="left", label="From", default="bert", options={}, resets=("left-size",))
 RIGHT = Choice(name="right", label="To", default="albert", options={}, resets=("right-size",))

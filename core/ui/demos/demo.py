@@ -20,7 +20,6 @@ from core.figures.predictions import bars_alt, prediction_bars
 from core.language.tasks import Task
 from core.links.parameters import Value
 from core.table import Table
-from core.ui.tables import data_table
 from core.ui.demos.cover import Judge, explained, uncovered, verdict
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
@@ -28,6 +27,7 @@ from core.ui.panel import Panel, chart, offer_table
 from core.ui.param import Control, Integer, Param, Text, settings_menu
 from core.ui.picker import card_panel
 from core.ui.section import Section, View
+from core.ui.tables import data_table
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -11,10 +11,10 @@ from core.finetuning.examples import ready
 from core.language import few_shot
 from core.language.text import clean
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.page import theme
 from core.ui.param import Text
+from core.ui.tables import TextTable, text_table
 
 SHOTS = Text(
     name="shots",

@@ -18,13 +18,13 @@ from core.figures.labels import sentence, short
 from core.figures.predictions import compared_bars
 from core.sparse.layout import Cost
 from core.table import Table
-from core.ui.tables import Cell, Row, TextTable, text_table
 from core.ui.demos.cover import verdict
 from core.ui.demos.demo import DemoView, Menu
 from core.ui.demos.masking import FIRST, ONE
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Text
+from core.ui.tables import Cell, Row, TextTable, text_table
 
 OWN = "own"
 SAMPLE = Choice(name="sample", label="Text", options={**samples.SAMPLES, OWN: "Your own text"}, width=260)

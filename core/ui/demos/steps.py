@@ -19,7 +19,6 @@ from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
 from core.turns import turns
 from core.ui.chips import token_chips
-from core.ui.tables import data_table
 from core.ui.demos.demo import paragraph, underlined
 from core.ui.glossary import caption
 from core.ui.links import PageState
@@ -27,6 +26,7 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import chart
 from core.ui.param import Carried
 from core.ui.selection import rows
+from core.ui.tables import data_table
 
 FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=1_000))
 """The token ids up to and including the last token chosen by hand."""

@@ -24,7 +24,6 @@ from core.finetuning.setup import (
     usual_rate,
 )
 from core.table import Table
-from core.ui.tables import TextTable, data_table, text_table
 from core.ui.export import download_csv
 from core.ui.finetuning.run import CHOOSES, MODEL, SENTENCE, TEXTS, TRAINED, labeled_texts, set_and_model, train_runs
 from core.ui.glossary import markdown
@@ -32,6 +31,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, data_table, text_table
 
 CHANGED_HEAD = Choice(name="head", label="Head", options={}, width=285)
 

@@ -13,12 +13,12 @@ from core.finetuning.load import Card, predict, read_card
 from core.language.text import clean
 from core.settings import settings
 from core.table import Table
-from core.ui.tables import data_table
 from core.ui.finetuning.run import OWN, TRAINED
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Text
 from core.ui.section import Section, View
+from core.ui.tables import data_table
 
 TEXT = Text(name="text", label="Text", default="Who left the door open", most=2 * LONGEST, sentence="plain")
 LINES = OWN["own"]

@@ -22,12 +22,12 @@ from core.finetuning.spans import Passage
 from core.language.tokens import style
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 QUESTION = SENTENCE.with_(label="Held-out question")
 

@@ -19,11 +19,11 @@ from core.finetuning.setup import (
 )
 from core.language.tokens import style
 from core.objectives.example import Cell
-from core.ui.tables import data_table
 from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent
 from core.ui.section import Section, View
+from core.ui.tables import data_table
 
 
 def token_labels(view: View) -> None:

@@ -13,7 +13,6 @@ from core.language.decoding.search import Tree, tree
 from core.language.tokens import visible
 from core.language.types import Decoding
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.generation.setup import SHARED, Setup, setup
 from core.ui.generation.strategies import minus
 from core.ui.glossary import terms
@@ -21,6 +20,7 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 BEAMS = Integer(name="beams", label="Beams", default=3, low=1, high=6, width=110, limit="max_beams")
 _GROWS = """<style>@media (prefers-reduced-motion: no-preference) {{

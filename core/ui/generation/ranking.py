@@ -10,13 +10,13 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import BELOW, DASHES, cut
 from core.language.ranking import Candidate, candidates, score
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.generation.setup import SHARED, setup
 from core.ui.generation.strategies import minus
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Text
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 CANDIDATES = Text(
     name="candidates",

@@ -18,7 +18,6 @@ from core.language.tokens import describe, visible
 from core.language.types import GenerationStep
 from core.links import parameters as link
 from core.table import Table
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.demos.cover import COVER, keep_step, step_of, switch, token_verdict, uncovered, walk
 from core.ui.demos.steps import STEP, step_chips
 from core.ui.export import download_csv
@@ -31,6 +30,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 
 RULE = Choice(
     name="rule",

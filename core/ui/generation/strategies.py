@@ -25,7 +25,6 @@ from core.language.generate import Summary, summary
 from core.language.tokens import visible
 from core.language.types import GenerationStep
 from core.table import Table
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.demos.steps import how_it_ended
 from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.generation.colored import COLORS, bits_legend, plain_html, text_html
@@ -36,6 +35,7 @@ from core.ui.links import PageState, instead, take_up
 from core.ui.panel import offer_table
 from core.ui.param import Choice, differing
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 
 COLOR = Choice(name="colour", label="Color", options=COLORS, style="row")  # codespell:ignore
 

@@ -10,12 +10,12 @@ from core.figures.heatmap import heat_map, names
 from core.figures.labels import percent
 from core.language.diversity import KS, LENGTH, SAMPLES, TEMPERATURES, grid
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.generation.setup import SHARED, setup
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 MEASURE = Choice(name="measure", label="Measure", options={}, style="row")
 

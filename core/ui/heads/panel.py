@@ -23,7 +23,6 @@ from core.errors import NoAttentionMatrix
 from core.figures import attention as figures
 from core.figures.heatmap import MOST_CLICKS
 from core.figures.predictions import percent
-from core.ui.tables import TextTable, data_table, text_table
 from core.ui.export import download_csv, download_npz, download_svg
 from core.ui.links import PageState
 from core.ui.page import NEWS, plain, theme
@@ -31,6 +30,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Integer
 from core.ui.section import View
 from core.ui.selection import TOKEN, Selection, clicks
+from core.ui.tables import TextTable, data_table, text_table
 
 KINDS = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention", "query": "Query stream"}
 MAP = Choice(name="map", label="Attention", options=KINDS, style="row", hide_label=True, resets=(TOKEN.name,))

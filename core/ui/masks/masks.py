@@ -28,7 +28,6 @@ from core.table import Table
 from core.theme import BLUE
 from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Positions
-from core.ui.tables import Cell, Link, Rich, TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
@@ -38,6 +37,7 @@ from core.ui.page import MAIN_PICTURE, base_path, plain, presenting, theme
 from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
+from core.ui.tables import Cell, Link, Rich, TextTable, text_table
 
 COLOR = BLUE
 

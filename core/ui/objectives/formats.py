@@ -8,13 +8,13 @@ import streamlit as st
 
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.glossary import Linker, caption, markdown
 from core.ui.objectives.picture import picture
 from core.ui.page import accent
 from core.ui.param import Choice
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 FORMAT = Choice(name="format", label="Model and task", options={}, width=345)
 _WIDTHS = (22, 38, 20, 20)

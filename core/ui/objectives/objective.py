@@ -18,7 +18,6 @@ from core.language.guesses import MAX_CHARS
 from core.language.losses import BITS, Losses, PositionLoss
 from core.objectives.example import DRAWS, Visible
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.demos.cover import COVER, SENTENCE_CHARS, explained, uncovered
 from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.glossary import markdown
@@ -33,6 +32,7 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, offer_table
 from core.ui.param import Choice, Control, Seed, Text, Toggle, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 _FEW = 6
 """Targets above which the box for the guess is wider."""

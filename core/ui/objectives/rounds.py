@@ -36,7 +36,6 @@ from core.links import parameters as link
 from core.table import Table
 from core.ui.chips import token_chips
 from core.ui.component import Component, Message
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.notices import sentences
@@ -45,6 +44,7 @@ from core.ui.page import accent, css, plain, theme
 from core.ui.panel import chart
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 FOCUS: Component[Message] = Component("focus")
 

@@ -13,11 +13,11 @@ from core.language.losses import Losses
 from core.language.text import sentences
 from core.objectives import denoising, gaps, sentinels, t5_compared
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.objectives.entry import RATE, Entry, Inputs, Stage, losses_by
 from core.ui.param import Choice, Integer, Words
 from core.ui.section import View
+from core.ui.tables import TextTable, text_table
 
 MEAN = Integer(name="mean", label="Mean span length", default=3, low=1, high=10, width=140)
 DAMAGE = Words(

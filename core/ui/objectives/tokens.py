@@ -14,7 +14,6 @@ from core.figures.masks import epoch_map, epoch_table
 from core.objectives import epochs, knowledge, masked, ngrams, spans, whole_words, word_order
 from core.objectives.example import Example, tally
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, losses_by, style
 from core.ui.objectives.picture import shown
@@ -22,6 +21,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
+from core.ui.tables import TextTable, text_table
 
 _LENGTHS = 4_000
 MASKING = Choice(

@@ -14,7 +14,6 @@ from core.objectives import distillation, replaced
 from core.objectives.contrastive import log_softmax
 from core.objectives.example import tally
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.glossary import markdown
 from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, losses_by, replaced_losses, sampled, scored
@@ -23,6 +22,7 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import View
+from core.ui.tables import TextTable, text_table
 
 _WORDS = 6
 _PICTURES = 3

@@ -13,13 +13,13 @@ from core.errors import UnknownSystem
 from core.figures.labels import short, with_unit
 from core.table import Cell as Value
 from core.table import Table
-from core.ui.tables import Cell, Link, Part, Row, TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.glossary import Linker
 from core.ui.notices import info
 from core.ui.page import base_path
 from core.ui.param import Choice, Integer
 from core.ui.section import Section, View
+from core.ui.tables import Cell, Link, Part, Row, TextTable, text_table
 
 EVERY = "all"
 FILTERS = tuple(

@@ -1,5 +1,4 @@
-"""How results are computed: GLUE's nine tasks with predictions that a visitor edits, and pass@k on a visitor's own results.
-"""
+"""How results are computed: GLUE's nine tasks with predictions that a visitor edits, and pass@k on a visitor's own results."""
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.language import metrics
 from core.language.metrics import MOST_SAMPLES, estimate, passed
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.generation.strategies import minus
 from core.ui.glossary import Linker
@@ -24,6 +22,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 TASK = Choice(name="task", label="Task", options={}, style="pills", resets=("predictions",))
 PREDICTIONS = Text(name="predictions", label="Predictions", most=200)

@@ -8,12 +8,12 @@ from core import catalogue, links
 from core.catalogue.corrections import KINDS, MergedCorrection, cited, corrections, documents
 from core.catalogue.results import citation, paper, results
 from core.catalogue.schema import Citation
-from core.ui.tables import Cell, Link, Rich, Row, TextTable, text_table
 from core.ui.glossary import Linker, rich_terms
 from core.ui.page import base_path
 from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.sources.corrections import number
+from core.ui.tables import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
 _MEANING: dict[str, str] = {

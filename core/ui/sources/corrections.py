@@ -14,7 +14,6 @@ from core.catalogue.corrections import KINDS, MergedCorrection, Sum, corrections
 from core.catalogue.schema import Citation
 from core.errors import AtlasError
 from core.figures.labels import with_unit
-from core.ui.tables import Cell, Link, Rich, Row, TextTable, text_table
 from core.ui.formulas import cited
 from core.ui.glossary import Linker, plain_terms
 from core.ui.links import PageState, page_link, take_up
@@ -22,6 +21,7 @@ from core.ui.notices import info
 from core.ui.page import base_path, plain
 from core.ui.param import Choice
 from core.ui.section import Section, View
+from core.ui.tables import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "all"
 SOURCE = Choice(name="source", label="Source", options={}, width=230)

@@ -10,11 +10,11 @@ from core.figures.bars import Series, bars
 from core.figures.labels import percent
 from core.table import Table
 from core.tokenizers.cleaning import FATES, SENTENCES, WORDS, clean
-from core.ui.tables import TextTable, text_table
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer, Text, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 
 SAMPLE = """Home | Timetable | Contact
 The harbor of the old town is open all year.[1]

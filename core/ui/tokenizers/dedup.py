@@ -12,12 +12,12 @@ from core.settings import settings
 from core.table import Table
 from core.tokenizers import dedup
 from core.tokenizers.dedup import Exact, Near
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.notices import warning
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Text, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 
 SAMPLE = """The old lighthouse keeper climbed the stairs every evening at six, wound the clock, and lit the lamp.
 

@@ -12,7 +12,6 @@ from core.language.noise import TokenizedText as Pair
 from core.table import Table
 from core.tokenizers.known import TokenizerInfo
 from core.tokenizers.samples import whole
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.formulas import cited
 from core.ui.glossary import terms
@@ -20,6 +19,7 @@ from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Seed, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 from core.ui.tokenizers.common import SHOWN, TEXT, citation, infos, label, offered, tokenized
 from core.ui.tokenizers.token_rows import draw_rows, tokenizer_block
 

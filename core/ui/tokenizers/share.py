@@ -10,12 +10,12 @@ from core.figures.vocabulary import Bar
 from core.figures.vocabulary import shares as bars
 from core.table import Table
 from core.tokenizers.share import Share, shares
-from core.ui.tables import Link, Row, TextTable, text_table
 from core.ui.notices import unbuilt
 from core.ui.page import base_path, theme
 from core.ui.panel import Panel
 from core.ui.param import Toggle
 from core.ui.section import Section, View
+from core.ui.tables import Link, Row, TextTable, text_table
 from core.ui.tokenizers.common import formula_of
 
 EVERY = Toggle(name="every", label="Every size")

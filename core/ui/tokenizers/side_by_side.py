@@ -11,11 +11,11 @@ from core.table import Table
 from core.tokenizers.cut import Tokenization, lost
 from core.tokenizers.known import FAMILIES, known
 from core.tokenizers.samples import whole
-from core.ui.tables import Row, TextTable, data_table, text_table
 from core.ui.export import download_csv
 from core.ui.page import plain
 from core.ui.param import Choice
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, data_table, text_table
 from core.ui.tokenizers.common import SHOWN, TEXT, choose_one, choose_shown, label, tokenized
 from core.ui.tokenizers.token_rows import draw_rows, tokenizer_block
 

@@ -23,13 +23,13 @@ from core.tokenizers import bpe, unigram, wordpiece
 from core.tokenizers.cut import MOST, unknown_piece, words
 from core.tokenizers.known import TokenizerInfo, end_of_word, engine, known, ranks, scores
 from core.tokenizers.unigram import Lattice, Path
-from core.ui.tables import Row, TextTable, data_table, text_table
 from core.ui.export import download_csv
 from core.ui.links import PageState
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Seed, Text
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, data_table, text_table
 from core.ui.tokenizers.common import choose_one, formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
 

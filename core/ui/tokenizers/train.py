@@ -15,13 +15,13 @@ from core.language.types import Token
 from core.table import Table
 from core.tokenizers.samples import TALE, TALE_TEST, whole
 from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_of
-from core.ui.tables import data_table
 from core.ui.export import download_csv
 from core.ui.links import PageState, within
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
+from core.ui.tables import data_table
 from core.ui.tokenizers.common import formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
 

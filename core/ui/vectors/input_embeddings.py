@@ -12,12 +12,12 @@ from core.figures.labels import percent
 from core.figures.vectors import strips
 from core.table import Table
 from core.ui.chips import token_chips
-from core.ui.tables import TextTable, text_table
 from core.ui.glossary import markdown
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import MODEL, model_of, signed_strips
 from core.vectors.input_embeddings import MAX_TOKENS, InputEmbeddings
 from core.vectors.input_embeddings import input_embeddings as sum_of

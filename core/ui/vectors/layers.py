@@ -13,12 +13,12 @@ from core.errors import AtlasError
 from core.figures.lines import Line, line_alt, line_chart
 from core.table import Table
 from core.theme import mixed
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Toggle, Words
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import DASHES, MODEL, text_for
 from core.vectors import precomputed
 from core.vectors.contextual import Layer

@@ -14,11 +14,11 @@ import streamlit as st
 from core import checkpoints, session
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.lines import Line
-from core.ui.tables import TextTable, text_table
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 from core.ui.vectors import positions_in_scores as in_scores
 from core.ui.vectors.common import MODEL, MODEL_OF_KIND, WIDTH, line_panel, model_of, signed_strips, stepped
 from core.ui.vectors.positions_in_scores import HEAD, LEVEL, PASSAGE

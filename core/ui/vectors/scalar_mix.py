@@ -14,7 +14,6 @@ from core.figures.labels import percent
 from core.figures.vectors import strips
 from core.links.parameters import Integers
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.glossary import terms
 from core.ui.links import PageState, instead
@@ -22,6 +21,7 @@ from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Model, Real, Toggle, differing, settings_popover
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import TEXT, WORD, model_of, text_for, word_box, word_vectors
 from core.ui.vectors.word import point_records, points_of
 from core.vectors import elmo, precomputed

@@ -15,13 +15,13 @@ from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
 from core.links import parameters as link
 from core.table import Table
-from core.ui.tables import TextTable, text_table
 from core.ui.export import download_csv
 from core.ui.links import within
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer, Seed, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
 from core.vectors.contextual import anisotropy_baseline, sense_separation
 from core.vectors.nearest import cosines, in_sentences, in_vocabulary, vocabulary

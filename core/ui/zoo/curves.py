@@ -15,13 +15,13 @@ from core import checkpoints
 from core.checkpoints.listing import Curve, curves, lower_is_better
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.table import Table
-from core.ui.tables import Row, TextTable, text_table
 from core.ui.links import PageState
 from core.ui.notices import info
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real, Words
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
 
 HELD_OUT = "held-out"
 _STEP = 0.1

@@ -20,12 +20,12 @@ from core.efficiency.timing import Timing
 from core.errors import AtlasError
 from core.figures.labels import short, with_unit
 from core.links.parameters import Value
-from core.ui.tables import Cell, Link, Row, TextTable, text_table
 from core.ui.measuring import measure_button
 from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.param import Choice
 from core.ui.picker import SOURCES
 from core.ui.section import Section, View
+from core.ui.tables import Cell, Link, Row, TextTable, text_table
 
 BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
 SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
