@@ -16,7 +16,7 @@ from core import checkpoints, engine, patterns
 from core.anatomy.store import tree
 from core.attention.ablation.ablate import Head, ablate_heads
 from core.attention.capture import capture
-from core.attention.masks.board import Axes
+from core.attention.masks.axes import Axes
 from core.attention.masks.kinds import read
 from core.attention.roles.everyhead import rows
 from core.attention.trace import AttentionMap, check_head

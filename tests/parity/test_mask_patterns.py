@@ -21,7 +21,8 @@ from transformers import (
 )
 
 from core import patterns
-from core.attention.masks.board import build_board, levels, numbered, one_text, receptive_field
+from core.attention.masks.axes import numbered, one_text
+from core.attention.masks.board import build_board, levels, receptive_field
 from core.attention.masks.kinds import read
 from core.patterns import (
     Mask,

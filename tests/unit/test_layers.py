@@ -40,7 +40,7 @@ READS = {
     "patterns": "import core.patterns",
     "masks": (
         "from core.attention.masks import board, kinds\n"
-        "from core.attention.masks.board import one_text\n"
+        "from core.attention.masks.axes import one_text\n"
         "board.levels(board.build_board(kinds.read('bigbird'), one_text('abcdefgh')).allowed)\n"
         "kinds.describe('full')"
     ),

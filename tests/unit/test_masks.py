@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import catalogue
-from core.attention.masks import board, kinds
-from core.attention.masks.board import MOST_EDITS, attended, build_board, count, mask_table, one_text, two_texts
+from core.attention.masks import axes, board, kinds
+from core.attention.masks.board import MOST_EDITS, attended, build_board, count, mask_table
 from core.attention.masks.kinds import KINDS, Choice, Term, read, usual, write
 from core.errors import AtlasError, OutOfRange
 from core.patterns import (
@@ -32,8 +32,8 @@ from core.patterns import (
 )
 
 
-def text(n: int, padded: int = 0) -> board.Axes:
-    return one_text(board.numbered(n), padded)
+def text(n: int, padded: int = 0) -> axes.Axes:
+    return axes.one_text(axes.numbered(n), padded)
 
 
 # words
@@ -92,23 +92,23 @@ def test_nonsense_is_refused(raw: str) -> None:
 
 
 def test_a_sentence_is_cut_into_words_and_marks() -> None:
-    found = " ".join(board.split("The king's ring, “golden”… costs 3€."))
+    found = " ".join(axes.split("The king's ring, “golden”… costs 3€."))
     assert found == "The king's ring , “ golden ” … costs 3 € ."
-    assert board.split("  ") == ()
-    assert board.split("नमस्ते दुनिया") == ("नमस्ते", "दुनिया")
+    assert axes.split("  ") == ()
+    assert axes.split("नमस्ते दुनिया") == ("नमस्ते", "दुनिया")
 
 
 def test_axes_are_cut_and_refused() -> None:
     assert len(text(80).keys) == 64
     padded = text(80, 4)
-    assert padded.keys == (*board.numbered(60), *(board.PAD,) * 4)
-    image = board.picture(("a", "b", "c"), 2, 2)
+    assert padded.keys == (*axes.numbered(60), *(axes.PAD,) * 4)
+    image = axes.picture(("a", "b", "c"), 2, 2)
     assert image.keys == ("a", "b", "1|1", "1|2", "2|1", "2|2")
-    assert board.picture(("a",), 5, 2).caption == 1
+    assert axes.picture(("a",), 5, 2).caption == 1
     for call in (
-        lambda: one_text(()),
+        lambda: axes.one_text(()),
         lambda: text(3, 64),
-        lambda: board.picture(board.numbered(64), 20, 7),
+        lambda: axes.picture(axes.numbered(64), 20, 7),
     ):
         with pytest.raises(AtlasError):
             call()
@@ -152,14 +152,14 @@ def test_cells_are_toggled_by_hand() -> None:
 
 
 def test_two_texts_make_a_rectangle() -> None:
-    two = two_texts(("le", "roi"), ("the", "king", "."), 1)
+    two = axes.two_texts(("le", "roi"), ("the", "king", "."), 1)
     board = build_board(read("cross.and.padding-1"), two)
     assert board.allowed.astype(int).tolist() == [[1, 1, 1, 0], [1, 1, 1, 0]]
     assert count(read("cross"), two) == 8
 
 
 def test_the_mask_as_a_table() -> None:
-    rows = list(csv.reader(io.StringIO(mask_table(build_board(read("causal"), one_text(("=1+1", 'a"b,')))).csv())))
+    rows = list(csv.reader(io.StringIO(mask_table(build_board(read("causal"), axes.one_text(("=1+1", 'a"b,')))).csv())))
     assert rows == [["query / key", "0 =1+1", '1 a"b,'], ["0 =1+1", "1", "0"], ['1 a"b,', "1", "1"]]
     assert attended([True, False], ("a", "b")) == "a"
     assert (attended([True, True], ("a", "b")), attended([False], ("a",))) == ("all", "none")
@@ -209,7 +209,7 @@ def test_what_is_enough() -> None:
     assert board.layers_needed(board.levels(build_board(read("strided-4"), text(20)).allowed)) == 2
     assert board.layers_needed(board.levels(build_board(read("fixed-4-1"), text(20)).allowed)) == 2
     # columns alone never meet, in any number of layers; a cell by hand lets the future in
-    image = board.picture((), 0, 4)
+    image = axes.picture((), 0, 4)
     assert (board.levels(build_board(read("column"), image).allowed) == board.NEVER).sum() > 120
     assert board.levels(build_board(read("causal"), text(4), (3,)).allowed)[0].tolist() == [0, 2, 2, 1]
 

@@ -1,7 +1,10 @@
 r"""The attention mask of a choice of patterns: the matrix, manual edits, the number of scores, and its table.
 
-The receptive field after a number of layers follows from boolean powers of the mask. With residual connections, the
-output at i after l layers can depend on the input at j exactly where
+Legend: Q queries, K keys. A cell's number is q K + k.
+
+The receptive field after a number of layers follows from boolean powers of the mask.
+
+With residual connections, the output at i after l layers can depend on the input at j exactly where
 
 .. math:: R_l = (M \vee I)^l, \qquad R_l = R_{l-1} \vee M R_{l-1}, \qquad R_0 = I
 
@@ -18,111 +21,23 @@ and attends to the content stream of the layer below. With C and Q the two masks
 Cross-attention: decoder positions exchange by self-attention (mask S) what each read from the source text (mask X),
 :math:`X_0 = \emptyset,\ X_l = X_{l-1} \vee S X_{l-1} \vee X`.
 
-Legend: n tokens, Q queries, K keys. A cell's number is q K + k. A level of -1 means never.
-
-The rows and columns are a text, a text with padding, two texts, or a caption and an image. Tokens here are words and
-punctuation marks: a mask depends on positions, not on tokens.
+Legend: n tokens, Q queries, K keys. A level of -1 means never.
 """
 
 from __future__ import annotations
 
 import itertools
-import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core import patterns
+from core.attention.masks.axes import Axes
 from core.attention.masks.kinds import Choice
-from core.errors import OutOfRange
 from core.patterns import Mask
 from core.table import Table
-
-MOST = 64
-"""The most tokens on one axis."""
-PAD = "[PAD]"
-Layout = Literal["text", "two", "image"]
-
-
-@dataclass(frozen=True, slots=True)
-class Axes:
-    """Tokens at the rows (queries) and columns (keys) of a mask."""
-
-    layout: Layout
-    queries: tuple[str, ...]
-    keys: tuple[str, ...]
-    padded: int = 0
-    """Padding tokens at the end of the keys."""
-    caption: int = 0
-    """Text tokens before an image."""
-    side: int = 0
-    """Image tokens in a row of the image, and rows."""
-
-    @property
-    def square(self) -> bool:
-        """True where queries and keys are the same tokens."""
-        return self.layout != "two"
-
-
-def split(text: str) -> tuple[str, ...]:
-    """The words and punctuation marks of ``text``, in order."""
-    tokens: list[str] = []
-    inside = False
-    for character in text:
-        if character.isspace():
-            inside = False
-        elif unicodedata.category(character)[0] in "PS" and character not in "'’":
-            tokens.append(character)
-            inside = False
-        elif inside:
-            tokens[-1] += character
-        else:
-            tokens.append(character)
-            inside = True
-    return tuple(tokens)
-
-
-def numbered(n: int) -> tuple[str, ...]:
-    """``n`` tokens named by their positions, from 0."""
-    return tuple(str(position) for position in range(n))
-
-
-def one_text(tokens: Sequence[str], padded: int = 0) -> Axes:
-    """Self-attention over a text, with ``padded`` padding tokens after it; truncated to :data:`MOST` tokens.
-
-    Raises:
-        OutOfRange: more padding than there is room for, or no token at all.
-    """
-    if not 0 <= padded < MOST or not tokens:
-        raise OutOfRange(f"A mask has 1 to {MOST} tokens, of which at most {MOST - 1} are padding.")
-    names = (*tokens[: MOST - padded], *(PAD,) * padded)
-    return Axes("text", names, names, padded)
-
-
-def two_texts(queries: Sequence[str], keys: Sequence[str], padded: int = 0) -> Axes:
-    """Cross-attention: the queries of one text, the keys of another."""
-    return Axes("two", one_text(queries).queries, one_text(keys, padded).keys, padded)
-
-
-def picture(tokens: Sequence[str], caption: int, side: int) -> Axes:
-    """The first ``caption`` tokens of a text, then an image of ``side`` x ``side`` tokens, row by row.
-
-    Raises:
-        OutOfRange: when they do not fit.
-    """
-    caption = min(caption, len(tokens))
-    if side < 1 or caption < 0 or caption + side * side > MOST:
-        raise OutOfRange(
-            f"A caption of {caption} tokens and an image of {side} x {side} exceed {MOST} tokens. "
-            "Choose a smaller image."
-        )
-    image = (f"{row + 1}|{column + 1}" for row in range(side) for column in range(side))
-    names = (*tokens[:caption], *image)
-    return Axes("image", names, names, caption=caption, side=side)
-
 
 MOST_EDITS = 256
 """Cells that a visitor may edit, limited by the length of a URL."""

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 from pydantic import BaseModel
 
 from core import patterns
-from core.attention.masks.board import MOST, Axes, Layout
+from core.attention.masks.axes import MOST, Axes, Layout
 from core.content import content
 from core.errors import OutOfRange
 from core.patterns import Pattern, both, union, without

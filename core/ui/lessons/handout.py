@@ -15,7 +15,7 @@ from numpy import argwhere
 from core import anatomy, catalogue, checkpoints, session
 from core.anatomy.compare import compare
 from core.anatomy.roles import by_role
-from core.attention.masks.board import MOST, Axes
+from core.attention.masks.axes import MOST, Axes
 from core.attention.masks.kinds import read
 from core.attention.views.svg import head_svg
 from core.catalogue.questions import choices, first, questions, rows

@@ -7,9 +7,9 @@ import re
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.attention.masks import board as axes_of
+from core.attention.masks import axes as axes_of
 from core.attention.masks import kinds
-from core.attention.masks.board import MOST, Axes
+from core.attention.masks.axes import MOST, Axes
 from core.errors import OutOfRange
 from core.language.text import clean
 from core.links import parameters as link

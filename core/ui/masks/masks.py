@@ -15,7 +15,8 @@ import streamlit as st
 
 from core import catalogue, links, patterns, session
 from core.attention.masks import board as boards
-from core.attention.masks.board import MOST_EDITS, Axes, Board, build_board, mask_table, one_text, split
+from core.attention.masks.axes import Axes, one_text, split
+from core.attention.masks.board import MOST_EDITS, Board, build_board, mask_table
 from core.attention.masks.kinds import KINDS, Description, Term, describe, lines, published, read, write
 from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short

@@ -1,4 +1,4 @@
-"""How results are computed: GLUE's nine tasks with predictions that a visitor edits, and pass@k on a visitor's own results."""
+"""How results are computed: GLUE's nine tasks on predictions that a visitor edits, and pass@k on one's own results."""
 
 from __future__ import annotations
 
