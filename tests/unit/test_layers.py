@@ -90,7 +90,7 @@ READS = {
         "assert summarize(compare('bert', 't5')).new"
     ),
     "tokenisers": (
-        "from core.tokenizers import bpe, lost, train, unigram, wordpiece\n"
+        "from core.tokenizers import bpe, train, unigram, wordpiece\n"
         "from core.tokenizers.cut import cut\nfrom core.tokenizers.known import known\n"
         "from core.tokenizers.share import shares\n"
         "assert shares() and all(cut(one, 'a text').tokens for one in known())\n"
