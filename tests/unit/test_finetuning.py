@@ -127,9 +127,9 @@ def test_bart_reads_the_decoders_state_at_the_last_token() -> None:
 
 
 def test_t5_learns_to_generate_the_label() -> None:
-    checkpoint, data = checkpoints.load("atlas-t5"), ready("question").first(8)
+    checkpoint, data = checkpoints.load("atlas-t5"), ready("question").first(4)
     few = replace(data, held_out=data.train)
-    before, first, *_, last = fine_tune(checkpoint, few, Setup(epochs=30, rate=TEXT_RATE))
+    before, first, *_, last = fine_tune(checkpoint, few, Setup(epochs=16, rate=TEXT_RATE))
     assert before.accuracy == 0
     assert before.probabilities.max() < 0.01, "no label is generated before training"
     assert first.loss == pytest.approx(before.loss), "of the only batch, before its step"
@@ -296,7 +296,8 @@ def test_the_learning_curve_by_hand() -> None:
     assert curve.sizes(parse(LINES)) == (5, 8)
 
 
-def test_a_curve_is_measured_seed_by_seed() -> None:
+def test_a_curve_is_measured_seed_by_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curve, "STEPS", 1)
     found = list(curve.measure(tiny_bert(), parse(LINES), 2))
     assert [(p.examples, p.pretrained, p.seed) for p in found[:4]] == [
         (5, True, 0),
