@@ -65,6 +65,11 @@ class BranchView(View):
     row: DeltaGenerator = field(kw_only=True)
     """The row of menus above the sections."""
 
+    @property
+    def title(self) -> str:
+        """With the system's name, which a presentation shows nowhere else."""
+        return f"{plain(self.system.name)}: {self.words.title}"
+
 
 def branch_page(
     branch: Branch,

@@ -104,6 +104,11 @@ class View:
     heading: DeltaGenerator | None = None
     """The row of the page's title, on a page that draws it with its common controls."""
 
+    @property
+    def title(self) -> str:
+        """The section's title, as Markdown: shown in a presentation, and read by screen readers."""
+        return self.words.title
+
     def say(self, part: str, /, **values: str | int | float) -> None:
         """Show a part of the content as Markdown with links of terms; ``values`` are numbers or names of the app.
 
@@ -132,9 +137,9 @@ class View:
             for note in (*notes, *(["Paper"] if self.words.has("Paper") else [])):
                 self.note(note)
 
-    def line(self, text: str) -> None:
+    def line(self, text: str, of: str = "step") -> None:
         """Draw the first sentence of a text, Markdown of the app, on one line; for a presentation."""
-        with st.container(key="atlas-line"):
+        with st.container(key=f"atlas-line-{of}"):
             st.markdown(terms(_first_sentence(text)))
 
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
@@ -146,7 +151,7 @@ class View:
         ]
         if presenting():
             for name, part in shown[:1]:
-                self.line(f"**{name}** {self.words.part(part, **values)}")
+                self.line(f"**{name}** {self.words.part(part, **values)}", part)
             return
         for column, (name, part) in zip(st.columns(len(shown) or 1, gap="large"), shown, strict=False):
             column.markdown(terms(f"**{name}** {self.words.part(part, **values)}"))
@@ -215,7 +220,7 @@ class Page:
             section = next(section for section in self.sections if section.slug == chosen)
             view = replace(view, words=section.words(self.slug))
             with st.container(key="atlas-title"):
-                st.header(view.words.title, anchor=False)
+                st.header(view.title, anchor=False)
             state.helps = words.front.get("help", {}) | view.words.front.get("help", {})
             with sentences():
                 section.draw(view)

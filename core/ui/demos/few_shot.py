@@ -48,7 +48,7 @@ def draw(view: DemoView) -> None:
             compared_bars(
                 names,
                 [(label(choice), own) for choice, own in shares.items()],
-                (view.accent, theme().ink, theme().muted),
+                (view.accent, theme().primary, theme().muted),
                 theme=theme(),
             ),
             Table(("label", *names), tuple((choice, *own) for choice, own in shares.items())),
