@@ -45,6 +45,14 @@ def test_a_presented_block_has_the_line_of_its_step() -> None:
     assert "**Try**" not in shown(at)
 
 
+def test_a_presented_demo_names_its_system_and_each_of_its_pictures() -> None:
+    at = opened("encoder", model="atlas-deberta", demo="parts", present="1")
+    texts = [one.value for one in at.markdown]
+    assert at.header[0].value.startswith("DeBERTa: ")
+    assert sum(text.startswith("**Try**") for text in texts) == 2
+    assert "All three components" in texts
+
+
 def test_a_presentation_lasts_until_it_is_ended() -> None:
     at = opened("tokenizers", tab="noise", present="1")
     for text in ("Anything else", "And again"):
