@@ -45,6 +45,8 @@ class Listed:
 
     spec: CheckpointSpec
     size: Size | None
+    apart: bool = False
+    """No checkpoint, so that no pass is timed: see `registry.apart`."""
 
     @property
     def tokens(self) -> int | None:
@@ -74,10 +76,15 @@ def live() -> tuple[Listed, ...]:
     return tuple(Listed(spec, size_of(spec)) for spec in registry.available() if spec.ready)
 
 
+def apart() -> tuple[Listed, ...]:
+    """The bundled models that are no checkpoints."""
+    return tuple(Listed(spec, size_of(spec), apart=True) for spec in registry.apart())
+
+
 def curves() -> tuple[Curve, ...]:
     """The learning curves of the live models; only models trained here, which have cards, have one."""
     trained = [spec for spec in registry.available() if spec.ready and spec.card is not None]
-    with_points = (Curve(spec, read_curve(registry.bundled_root() / spec.slug)) for spec in trained)
+    with_points = (Curve(spec, read_curve(Path(spec.location))) for spec in (*trained, *registry.apart()))
     return tuple(curve for curve in with_points if curve.points)
 
 

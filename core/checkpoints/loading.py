@@ -138,8 +138,8 @@ def estimated_bytes(spec: CheckpointSpec) -> int:
 
 def _bundled_folder(spec: CheckpointSpec) -> Path:
     """The folder with the weights of a bundled checkpoint, or of a part of one."""
-    slug, _, part = spec.slug.partition(":")
-    return bundled_root() / slug / (part if part in FOLDERS else "")
+    part = spec.slug.partition(":")[2]
+    return Path(spec.location) / (part if part in FOLDERS else "")
 
 
 def _updates(spec: CheckpointSpec) -> Path:

@@ -191,6 +191,28 @@ def _card(folder: Path) -> Card | None:
         return None
 
 
+def apart() -> tuple[CheckpointSpec, ...]:
+    """The bundled models that are no checkpoints, each the demo of its system: ELMo, which has no attention, and CLIP,
+    which reads images, too. Their kind says only that they read from left to right."""
+    files = sorted(configuration.ASSETS.glob("*/model.safetensors"))
+    return tuple(
+        CheckpointSpec(
+            slug=(folder := file.parent).name,
+            name=(card := read_card(folder / "card.toml")).name,
+            system=folder.name,
+            branch="encoder",
+            kind="causal-lm",
+            source="bundled",
+            origin=WHOLE,
+            location=str(folder),
+            ready=True,
+            size_bytes=file.stat().st_size,
+            card=card,
+        )
+        for file in files
+    )
+
+
 def published() -> tuple[CheckpointSpec, ...]:
     """The published checkpoints in the catalogue, downloaded or not. No other Hub id is ever used."""
     held = hub_cache.held()

@@ -38,6 +38,8 @@ class Line:
     branch: str
     tokens: tuple[int, ...]
     values: tuple[float, ...]
+    color: str = ""
+    """Instead of its branch's shade."""
 
 
 def value_at(line: Line, tokens: int) -> float | None:
@@ -65,7 +67,7 @@ def learning_curves(
     drawn, before = [], dict.fromkeys((line.branch for line in lines), 0)
     for number, line in enumerate(lines):
         shade = _SHADES[before[line.branch] % len(_SHADES)]
-        color = mixed(theme.accent(line.branch), theme.ink, shade)
+        color = line.color or mixed(theme.accent(line.branch), theme.ink, shade)
         drawn.append(DrawnLine(line.name, line.tokens, line.values, color, _DASHES[number % len(_DASHES)]))
         before[line.branch] += 1
     dotted: Json = {"color": theme.ink, "width": 1, "dash": "dot"}

@@ -19,7 +19,7 @@ from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
 from core.finetuning import trainable
-from core.finetuning.examples import LONGEST_LABEL, MOST_LABELS, READY, Example, ready
+from core.finetuning.examples import CHOICE, CHOICES, LONGEST_LABEL, MOST_LABELS, READY, Example, ready, segments
 from core.finetuning.setup import Setup
 from core.language.text import clean
 from core.settings import raised_with, settings
@@ -38,11 +38,30 @@ class Card:
     labels: tuple[str, ...]
     setup: Setup
     parameters: int
+    chooses: bool
+    """Multiple choice: the head gives one score to each answer, not one to each class."""
 
     @property
     def set(self) -> str:
         """The ready set with these classes; empty where there is none."""
-        return next((name for name in READY if set(ready(name).labels) == set(self.labels)), "")
+        names = (name for name in READY if self.chooses == (name == CHOICE))
+        return next((name for name in names if set(ready(name).labels) == set(self.labels)), "")
+
+    def example(self, text: str) -> Example:
+        """What a visitor asks: a text, a pair, or a text and answers, with bars between them.
+
+        Raises:
+            InputUnusable: a part is empty, or there are not two answers to choose from.
+        """
+        parts = tuple(part.strip() for part in text.split("|"))
+        if not self.chooses:
+            return Example("", *segments(text))
+        if len(parts) != 1 + len(CHOICES) or not all(parts):
+            raise InputUnusable(
+                "These weights choose between two answers. Write a text and both: “The king was old. | She died. | He "
+                "died.”"
+            )
+        return Example("", parts[0], choices=parts[1:])
 
 
 def read_card(data: bytes) -> Card:
@@ -65,6 +84,7 @@ def read_card(data: bytes) -> Card:
         card = header.pop("__metadata__")
         parameters = sum(prod(map(int, tensor["shape"])) for tensor in header.values())
         halves = all(tensor["dtype"] == "F16" for tensor in header.values())
+        chooses = header.get("head.bias", {}).get("shape") == [1]
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise InputUnusable(
             "This is no safetensors file with a card. Only a file that Fine-tuning downloaded can be loaded."
@@ -89,11 +109,11 @@ def read_card(data: bytes) -> Card:
     offered = [spec.slug for spec in checkpoints.available() if spec.ready and trainable(spec)]
     if base not in offered:
         raise InputUnusable(f"This file's base model is not one that can be fine-tuned here: {', '.join(offered)}.")
-    return Card(base, labels, setup, parameters)
+    return Card(base, labels, setup, parameters, chooses)
 
 
 def predict(checkpoint: Checkpoint, data: bytes, card: Card, texts: Sequence[Example]) -> NDArray[np.float32]:
-    """(n, K): the probabilities of the classes, from the backbone with the file's weights attached.
+    """(n, K): the probabilities of the classes or answers, from the backbone with the file's weights attached.
 
     Raises:
         InputUnusable: the tensors are not those of the card's settings, or not finite.
@@ -105,7 +125,7 @@ def predict(checkpoint: Checkpoint, data: bytes, card: Card, texts: Sequence[Exa
 
     from core.finetuning.train import Learner
 
-    learner = Learner(checkpoint, len(card.labels), card.setup)
+    learner = Learner(checkpoint, 1 if card.chooses else len(card.labels), card.setup)
     try:
         tensors = load(data)
     except SafetensorError:
@@ -124,5 +144,5 @@ def predict(checkpoint: Checkpoint, data: bytes, card: Card, texts: Sequence[Exa
         for name, target in targets.items():
             target.copy_(tensors[name])
         scores = learner.head(learner.states(learner.encode(texts)))
-        probabilities: NDArray[np.float32] = scores.softmax(-1).numpy()
+        probabilities: NDArray[np.float32] = scores.view(len(texts), -1).softmax(-1).numpy()
     return probabilities

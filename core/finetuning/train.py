@@ -270,7 +270,7 @@ class Learner:
             over = number == self.setup.epochs or now.seconds > self.setup.seconds
             if over:
                 changes = compared.changes() if compared else None
-                yield replace(now, last=True, weights=None if choose else self.weights(labels), changes=changes)
+                yield replace(now, last=True, weights=self.weights(labels), changes=changes)
                 return
             yield now
 

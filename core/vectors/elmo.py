@@ -19,7 +19,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from core import checkpoints
-from core.checkpoints.spec import WHOLE, Checkpoint, CheckpointSpec, read_card
+from core.checkpoints import registry
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputUnusable
 from core.language.tokens import likeliest
 from core.language.types import MaskPrediction, Token
@@ -32,10 +33,8 @@ SLUG = "elmo"
 
 
 def spec() -> CheckpointSpec:
-    """Its description; no checkpoint of the registry, since it has no attention."""
-    card, size = read_card(FOLDER / "card.toml"), (FOLDER / "model.safetensors").stat().st_size
-    where = {"source": "bundled", "origin": WHOLE, "location": str(FOLDER), "ready": True, "size_bytes": size}
-    return CheckpointSpec(SLUG, card.name, SLUG, "encoder", "causal-lm", card=card, **where)  # type: ignore[arg-type]
+    """Its description."""
+    return next(spec for spec in registry.apart() if spec.slug == SLUG)
 
 
 @lru_cache(maxsize=1)

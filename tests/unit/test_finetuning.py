@@ -108,7 +108,6 @@ def test_one_score_for_each_answer_and_a_softmax_over_them() -> None:
     assert epochs[-1].loss < epochs[1].loss
     assert epochs[-1].probabilities.shape == (4, 2)
     assert epochs[-1].probabilities.sum(1) == pytest.approx(1, abs=1e-5)
-    assert epochs[-1].weights is None
 
 
 def test_bart_reads_the_decoders_state_at_the_last_token() -> None:

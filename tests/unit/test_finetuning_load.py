@@ -46,7 +46,7 @@ def with_tensors(change: Callable[[dict[str, torch.Tensor]], Any]) -> bytes:
 
 
 @pytest.mark.parametrize("trained", ["head", "adapters", "lora", "top"])
-@pytest.mark.parametrize("name", ["question", "pair"])
+@pytest.mark.parametrize("name", ["question", "pair", "choice"])
 def test_a_file_predicts_what_its_run_predicted(trained: Any, name: str) -> None:
     data, checkpoint = ready(name).first(8), checkpoints.load("atlas-bert")
     *_, last = fine_tune(checkpoint, data, Setup(trained, "mean", epochs=2, rate=2e-3))

@@ -50,8 +50,9 @@ def warm_start(view: DemoView) -> None:
 
 def _line(view: DemoView, name: str, points: list[Point], measure: str) -> Line:
     own = [point for point in points if point.measure == measure]
-    named = view.words.label(name)
-    return Line(named, view.spec.branch, tuple(p.tokens for p in own), tuple(p.value for p in own))
+    look, branch = theme(), view.spec.branch
+    color = {"whole": look.accent(branch), "random": look.ink, "kept": look.secondary, "often": look.muted}[name]
+    return Line(view.words.label(name), branch, tuple(p.tokens for p in own), tuple(p.value for p in own), color)
 
 
 def _last(points: list[Point], measure: str) -> float:

@@ -8,7 +8,7 @@ from core import checkpoints, engine
 from core.figures.labels import in_bytes, percent
 from core.figures.predictions import bars_alt, prediction_bars
 from core.finetuning import record
-from core.finetuning.examples import LONGEST, Example, LabeledSet, parse, ready, segments
+from core.finetuning.examples import LONGEST, LabeledSet, parse, ready
 from core.finetuning.load import Card, predict, read_card
 from core.language.text import clean
 from core.settings import settings
@@ -37,8 +37,9 @@ def draw(view: View) -> None:
         )
     data = record.EXAMPLE.read_bytes() if file is None else file.getvalue()
     with right:
-        own = TEXT.draw(state)
         card = read_card(data)
+        box = TEXT.with_(default=words.part("Sample: choice")) if card.chooses else TEXT
+        own = box.draw(state, tag="choice" if card.chooses else "")
         spec = checkpoints.get(card.base)
         view.note(
             "Example" if file is None else "Card",
@@ -47,9 +48,10 @@ def draw(view: View) -> None:
             parameters=f"{card.parameters:,}",
             size=in_bytes(len(data)),
         )
-    (chances,) = engine.run(predict, card.base, data, card, (Example("", *segments(clean(own))),))
+    asked = card.example(clean(own))
+    (chances,) = engine.run(predict, card.base, data, card, (asked,))
     order = chances.argsort()[::-1].tolist()
-    labels, values = [card.labels[at] for at in order], [float(chances[at]) for at in order]
+    labels, values = [(asked.choices or card.labels)[at] for at in order], [float(chances[at]) for at in order]
     Panel(
         "loaded",
         words.label("picture"),

@@ -34,7 +34,7 @@ from core.vectors.reading import readable
 
 @dataclass(frozen=True, kw_only=True)
 class _WithElmo(Model):
-    """The readable models, and ELMo, which is no checkpoint of the registry."""
+    """The readable models, and ELMo."""
 
     def offered(self) -> dict[str, CheckpointSpec]:
         return {elmo.SLUG: elmo.spec(), **super().offered()}

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import catalogue, links, session
-from core.checkpoints.listing import ORDERS, Listed, live, ordered
+from core.checkpoints.listing import ORDERS, Listed, apart, live, ordered
 from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
 from core.content import content
@@ -47,7 +47,7 @@ class _Plan:
 
 def models_table(view: View) -> None:
     """Draw the section; measurements run after the page is drawn."""
-    state, models = view.state, live()
+    state, models = view.state, (*live(), *apart())
     branches = {str(model.spec.branch) for model in models}
     named = {branch: BRANCH_TITLES[branch] for branch in BRANCH_TITLES if branch in branches}
     others = {branch: branch for branch in sorted(branches - named.keys())}
@@ -55,7 +55,7 @@ def models_table(view: View) -> None:
         branch = BRANCH.with_(options={"all": "All branches", **named, **others}).draw(state)
         shown = [model for model in models if branch in ("all", model.spec.branch)]
         order = SORT.draw(state)
-        _buttons(view, shown)
+        _buttons(view, [model for model in shown if not model.apart])
     progress, table = st.empty(), st.empty()
     times = {model.spec.slug: timing for model in shown if (timing := session.timed(model.spec.slug)) is not None}
     rows = ordered(shown, order, {slug: timing.seconds for slug, timing in times.items()})
@@ -127,7 +127,7 @@ def _measure(plan: _Plan, known: Collection[str], placeholder: DeltaGenerator, d
 def _draw(placeholder: DeltaGenerator, models: Sequence[Listed]) -> None:
     failed: Mapping[str, str] = st.session_state.get(_FAILED, {})
     rows: list[Row] = [_row(model, session.timed(model.spec.slug), failed.get(model.spec.slug)) for model in models]
-    below = [_strength_and_weakness(model.spec) for model in models]
+    below = [_card(model.spec) for model in models]
     with placeholder.container():
         text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS, below=below))
 
@@ -136,24 +136,24 @@ def _row(model: Listed, timing: Timing | None, failure: str | None) -> Row:
     spec = model.spec
     return (
         (spec.name, SOURCES.get(spec.source, spec.source)),
-        _architecture(spec),
+        _architecture(spec, "" if model.apart else spec.slug),
         _parameters(model.size),
         _weights(model.size),
         short(model.tokens) if model.tokens is not None else "not stated",
         _quality(model.quality),
-        _time(timing, failure),
+        content("zoo", "models").label("untimed") if model.apart else _time(timing, failure),
     )
 
 
-def _architecture(spec: CheckpointSpec) -> Cell:
-    """The system, as a link to its page with this model."""
+def _architecture(spec: CheckpointSpec, model: str) -> Cell:
+    """The system, as a link to its page with this ``model``."""
     branch = str(spec.branch)
     title = BRANCH_TITLES.get(branch, branch)
     if branch not in BRANCH_TITLES or not links.exists(branch):
         return (spec.system or "not in the Atlas", title)
     listed = {system.slug: system for system in catalogue.by_branch(spec.branch)}
     system = listed.get(spec.system or "")
-    wanted: dict[str, Value] = {"system": system.slug if system else None, "model": spec.slug}
+    wanted: dict[str, Value] = {"system": system.slug if system else None, "model": model or None}
     href = base_path() + links.url(branch, wanted)
     return (Link(system.name if system else f"{title} page", href), title if system else "not in the Atlas")
 
@@ -210,13 +210,13 @@ def milliseconds(seconds: float) -> str:
     return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
-def _strength_and_weakness(spec: CheckpointSpec) -> tuple[str, ...]:
-    """The card's first strength and first weakness, if any."""
+def _card(spec: CheckpointSpec) -> tuple[str, ...]:
+    """The card's first strength and first weakness, if any, its data and their license."""
     card = spec.card
     if card is None:
         return (content("zoo", "models").label("uncarded"),)
-    good = [f"Strength: {text}" for text in card.strengths[:1]]
-    return (*good, *[f"Weakness: {text}" for text in card.weaknesses[:1]])
+    said = [f"Strength: {text}" for text in card.strengths[:1]] + [f"Weakness: {text}" for text in card.weaknesses[:1]]
+    return (*said, f"Data: {'; '.join(card.data)} ({'; '.join(card.data_licence)})")
 
 
 MODELS = Section("models", models_table, (BRANCH, SORT))
