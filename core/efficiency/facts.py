@@ -52,7 +52,6 @@ def stored(file: Path = FILE) -> tuple[Row, ...]:
     return measured(file, Row)
 
 
-def accuracy(pattern: str, distance: int) -> float:
-    """Accuracy over the questions of all seeds."""
-    rows = [row for row in stored() if (row.pattern, row.distance) == (pattern, distance)]
-    return sum(row.accuracy * row.asked for row in rows) / sum(row.asked for row in rows)
+def accuracies(pattern: str, distance: int) -> tuple[float, ...]:
+    """The accuracy of each seed, all of which are asked the same questions."""
+    return tuple(row.accuracy for row in stored() if (row.pattern, row.distance) == (pattern, distance))

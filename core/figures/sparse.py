@@ -321,13 +321,19 @@ def duplication(
 
 
 def by_distance(
-    names: Sequence[str], ends: Sequence[int], shares: Sequence[Sequence[float]], *, theme: Theme
+    names: Sequence[str],
+    ends: Sequence[int],
+    shares: Sequence[Sequence[float]],
+    ranges: Sequence[Sequence[tuple[float, float]]],
+    *,
+    theme: Theme,
 ) -> go.Figure:
-    """Accuracies, from 0 to 1, against the distance in tokens, a line for each name; the last one is a baseline."""
+    """Accuracies, from 0 to 1, against the distance in tokens, a line for each name, with the least and the largest of
+    its seeds; the last one is a baseline."""
     colors = (theme.muted, PURPLE, theme.primary, ORANGE, theme.muted)
     lines = [
-        Line(name, list(map(str, ends)), own, color, dash="dot" if own is shares[-1] else "solid")
-        for name, own, color in zip(names, shares, colors, strict=True)
+        Line(name, list(map(str, ends)), own, color, "dot" if own is shares[-1] else "solid", ranges=seeds)
+        for name, own, seeds, color in zip(names, shares, ranges, colors, strict=True)
     ]
     return line_chart(
         lines,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -173,7 +174,9 @@ def far_facts(view: DemoView) -> None:
     """Draw how often small models answer from a fact by its distance, one model a pattern, as the sweep stored it."""
     words, rows = content("demos", "facts"), facts.stored()
     names = {**facts.TRAINED, "nearest": facts.BASELINES["nearest"]}
-    shares = {name: [facts.accuracy(name, end) for end in facts.EDGES] for name in names}
+    seeds = {name: [facts.accuracies(name, end) for end in facts.EDGES] for name in names}
+    shares = {name: list(map(fmean, own)) for name, own in seeds.items()}
+    ends = {name: [(min(values), max(values)) for values in own] for name, own in seeds.items()}
     numbers: dict[str, str | int] = {"frequent": f"{100 / facts.PLACES:.0f}", "stated": f"{100 / facts.FACTS:.0f}"}
     far = {name: f"{100 * own[-1]:.0f}" for name, own in shares.items()}
     first = next(row for row in rows if row.steps)
@@ -184,14 +187,14 @@ def far_facts(view: DemoView) -> None:
     Panel(
         "facts",
         words.part("Title"),
-        figures.by_distance(list(names.values()), facts.EDGES, list(shares.values()), theme=theme()),
+        figures.by_distance([*names.values()], facts.EDGES, [*shares.values()], [*ends.values()], theme=theme()),
         words.part("Alt", **far),
         Table(
-            ("pattern", "distance up to", "accuracy"),
+            ("pattern", "distance up to", "accuracy", "least of the seeds", "largest"),
             tuple(
-                (names[name], end, share)
-                for name, own in shares.items()
-                for end, share in zip(facts.EDGES, own, strict=True)
+                (names[name], end, share, *own)
+                for name in names
+                for end, share, own in zip(facts.EDGES, shares[name], ends[name], strict=True)
             ),
         ),
         note=words.part("Note", **numbers),
