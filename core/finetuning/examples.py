@@ -207,7 +207,7 @@ def parse(lines: str) -> LabeledSet:
     if not examples:
         raise InputEmpty("There are no examples. Write one on each line: its class, a colon and the text.")
     if len(examples) > MOST:
-        raise InputTooLong(f"There are {len(examples):,} examples; at most {MOST} are used here. Delete some lines.")
+        raise InputTooLong(f"There are over {MOST} examples; at most {MOST} are used here. Delete some lines.")
     counts: dict[str, int] = {}
     for example in examples:
         counts[example.label] = counts.get(example.label, 0) + 1
