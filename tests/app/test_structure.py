@@ -1,16 +1,22 @@
-"""ELMo, SpanBERT, StructBERT and UniLM: each system's page runs a model of its own objective."""
+"""Pages of single systems: each runs its own objective, a relative, or says what there is in place of attention."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
-from core import checkpoints
+from core import catalogue, checkpoints
 from core.language import structure
 from core.language.fill_mask import prepare
+from core.ui.section import pages
 from core.vectors import precomputed
-from tests.pages import described, opened, shown, widget
+from tests.pages import FEW, described, opened, shown, widget
+from tests.words import words
 
 
 @pytest.mark.parametrize(
@@ -109,3 +115,183 @@ def test_two_texts_are_read_as_two_segments() -> None:
         expected = part.model(**given).seq_relationship_logits[0].softmax(-1).tolist()
     assert structure.three_orders(part, *texts) == pytest.approx(expected, abs=1e-5)
     assert structure.three_orders(part, *texts[::-1]) != pytest.approx(expected, abs=1e-3)
+
+
+def test_images_captions_and_classes_are_drawn_and_the_prompt_changes_the_answer() -> None:
+    at = opened("encoder", system="clip")
+    assert not at.error
+    assert "Cosines of captions and images" in shown(at)
+    before = described(at)
+    assert "Zero-shot classes of the image: circle" in before
+    widget(at.text_input, "Prompt with {}").set_value("{}").run()
+    assert described(at) != before
+    assert "Accuracy by prompt" in shown(at)
+    new = described(opened("encoder", system="clip", pairs="new"))
+    assert "a picture of a red circle: 99%, 98%" in new
+
+
+def test_own_words_are_classes_and_an_unknown_one_gets_a_sentence() -> None:
+    at = opened("encoder", system="clip", classes="own", own="red ring, gray ring")
+    assert "red ring" in described(at)
+    widget(at.text_input, "Classes, separated by commas").set_value("red ring, dog").run()
+    assert "has the word “dog”" in shown(at)
+    assert "Cosines of captions and images" in shown(at)
+
+
+@pytest.mark.parametrize("text", FEW.values(), ids=FEW)
+def test_strange_classes_and_prompts_get_a_sentence(text: str) -> None:
+    for query in ({"own": text}, {"prompt": text}):
+        assert not opened("encoder", system="clip", classes="own", **query).exception
+
+
+def test_a_guess_comes_first_and_old_links_open_the_model_that_they_name() -> None:
+    at = opened("encoder", system="clip", cover="yes")
+    assert "Zero-shot classes of the image: circle" not in described(at)
+    at = opened("encoder", system="clip", model="minilm")
+    assert "MiniLM" in shown(at)
+
+
+def test_a_warm_start_is_drawn_beside_random_weights() -> None:
+    at = opened("encoder-decoder", system="bert2bert")
+    said = described(at)
+    for measure in ("Loss on held-out fusions", "Correct connectives on held-out fusions"):
+        drawn = said[said.index(measure) :]
+        for name in ("warm start from", "warm start, embeddings kept from", "random weights from"):
+            assert name in drawn
+    assert said.count("most frequent connective from") == 1
+    assert "66.2% from random weights, 61.1%" in shown(at)
+    assert "Loss on held-out fusions" not in described(opened("encoder-decoder", model="atlas-t5"))
+
+
+def captions(at: AppTest) -> str:
+    return "\n".join(words(str(element.value)) for element in at.caption)
+
+
+@pytest.mark.parametrize("slug", ["ernie-2.0", "mistral"])
+def test_the_demo_says_what_runs_instead(slug: str) -> None:
+    at = opened(catalogue.get(slug).branch, system=slug)
+    assert not at.error
+    live = catalogue.get(slug).live
+    assert at.selectbox[1].value == live.checkpoint
+    assert live.note in captions(at)
+
+
+def test_where_the_system_itself_runs_nothing_is_said_of_relatives() -> None:
+    at = opened("encoder", system="roberta")
+    assert catalogue.get("roberta").live.note not in captions(at)
+
+
+def test_a_tree_without_attention_is_not_measured_by_it() -> None:
+    said = captions(opened("encoder", system="elmo", tab="tree"))
+    assert "93,600,868" in said
+    assert "there is no attention here, and the embeddings are 19.3% of all parameters" in said
+    assert "times what attention holds" not in said
+
+
+def test_a_link_that_names_a_model_shows_its_system() -> None:
+    at = opened("encoder", model="atlas-albert", tab="facts")
+    assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-albert"]
+    at.segmented_control[0].set_value("demo").run()
+    assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-albert"]
+
+
+def test_a_model_of_another_system_is_called_that_and_its_link_names_both() -> None:
+    at = opened("encoder", system="bert")
+    assert "in place of" not in captions(at)
+    at.selectbox[1].set_value("atlas-roberta").run()
+    assert at.selectbox[0].value == "bert"
+    assert "Atlas RoBERTa, a model of the RoBERTa architecture, runs here in place of BERT." in captions(at)
+    assert (at.query_params["system"], at.query_params["model"]) == ("bert", "atlas-roberta")
+    at.selectbox[0].set_value("albert").run()
+    assert at.selectbox[1].value == "atlas-albert"
+    assert at.query_params["system"] == "albert"
+    assert "model" not in at.query_params
+
+
+@pytest.mark.parametrize(
+    ("branch", "slug", "home"),
+    [
+        ("efficient", "transformer-xl", "Decoder"),
+        ("decoder", "jamba", "Efficient"),
+    ],
+)
+def test_a_system_that_runs_on_another_page_says_so_and_shows_no_demo_of_a_stranger(
+    branch: str, slug: str, home: str
+) -> None:
+    at = opened(branch, system=slug, tab="demo")
+    assert at.selectbox[1].value == ""
+    assert f"runs on the page {home}" in words(str(at.info[0].value))
+    at = opened(branch, system=slug, tab="facts")
+    assert not at.info
+
+
+def test_a_guest_can_still_be_shown_by_a_model_of_the_page() -> None:
+    at = opened("efficient", system="albert", model="atlas-reformer")
+    assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-reformer"]
+    assert "Atlas Reformer, a model of the Reformer architecture, runs here in place of ALBERT." in captions(at)
+
+
+INSTEAD = "no attention matrix: Mamba carries a state"
+
+
+@pytest.fixture(scope="module")
+def mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests import tiny
+
+    root = tmp_path_factory.mktemp("without")
+    tiny.tiny_mamba(root / "tiny-mamba")
+    return root
+
+
+@pytest.mark.parametrize(
+    "section", [one.slug for one in pages()["attention"].sections if one.slug not in ("every", "beside", "grammar")]
+)
+def test_every_view_of_heads_says_what_mamba_has_instead(
+    section: str, mamba: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    use_checkpoints(mamba)
+    assert INSTEAD in shown(opened("attention", model="dir-tiny-mamba", tab=section))
+
+
+def test_the_branch_page_writes_with_mamba_and_says_that_it_has_no_heads(
+    mamba: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    use_checkpoints(mamba)
+    at = opened("efficient", system="mamba", model="dir-tiny-mamba")
+    assert not at.warning
+    assert "tokens, each with its probability" in shown(at)
+    assert INSTEAD in shown(opened("efficient", system="mamba", model="dir-tiny-mamba", tab="heads"))
+
+
+@pytest.mark.parametrize("query", [{}, {"size": "</script>", "node": "h.0", "drawing": "sunburst"}])
+def test_in_place_of_gpt_4s_tree_stands_a_sentence(query: dict[str, str]) -> None:
+    at = opened("decoder", system="gpt-4", tab="tree", **query)
+    said = words(at.info[0].value)
+    assert catalogue.get("gpt-4").undisclosed in said
+    assert not at.get("iframe")
+    assert not at.error
+    links = [element.proto for element in at.get("page_link")]
+    assert any("known tree: GPT-3" in link.label.replace("\\", "") for link in links)
+
+
+def test_gpt_4s_facts_say_why_there_are_no_sizes_and_mark_the_rumor() -> None:
+    at = opened("decoder", system="gpt-4", tab="facts")
+    tables = " ".join(element.proto.body for element in at.get("html"))
+    assert "1.8 trillion (rumor)" in tables
+    assert "gives no further details" in shown(at)
+    assert "Counted by building" not in shown(at)
+
+
+def test_mambas_tree_is_described_without_attention() -> None:
+    said = shown(opened("efficient", system="mamba", tab="tree"))
+    assert "there is no attention and no feed-forward block; the mixers have 70.1% of all" in said
+
+
+def test_a_link_to_the_wrong_page_leads_to_the_right_one() -> None:
+    at = opened("decoder", system="mamba", tab="facts")
+    assert "“System” cannot be “mamba”" in shown(at)
+    link = next(element.proto for element in at.get("page_link") if element.proto.page == "efficient")
+    assert link.label == "Mamba is on the page Efficient"
+    assert not [
+        one for one in opened("decoder", system="x", tab="facts").get("page_link") if "stands" in one.proto.label
+    ]

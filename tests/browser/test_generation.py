@@ -1,12 +1,15 @@
-"""The page of generation in Chromium: a wide tree on a narrow screen, and what can be stopped."""
+"""Journeys through pages: decoding, tokenizers, the Transformer, comparisons, rounds, masks."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import quote
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Visitor
+from core.language.rounds import LENGTH, draw
+from tests.browser.conftest import WAIT_MS, Visitor
 
 
 def test_a_wide_tree_scrolls_in_its_own_box_on_a_narrow_screen(visitor: Visitor) -> None:
@@ -32,3 +35,198 @@ def test_what_takes_long_can_be_stopped_and_goes_on(visitor: Visitor) -> None:
     done = steps.count()  # of all strategies: one of them may have ended before the click
     page.get_by_role("button", name="Continue").click()
     expect(steps.nth(done)).to_be_visible()
+
+
+def test_a_text_typed_is_cut_at_once_and_travels_in_the_link(visitor: Visitor) -> None:
+    page = visitor.open("/tokenizers")
+    run = page.get_by_role("group", name=re.compile("^WordPiece: "))
+    expect(run.get_by_text("blacksmith")).to_be_visible()
+    box = page.get_by_role("textbox", name="Your text")
+    box.fill("Ünknown 猫 <b>bold</b>")
+    box.press("Control+Enter")
+    expect(page.get_by_role("group", name=re.compile("^Bytes: "))).to_contain_text("‹e7›")
+    expect(run).to_contain_text("bold")
+    expect(page).to_have_url(re.compile("text="))
+    assert page.locator(".tk-run b").count() == 0, "what is typed is text, not markup"
+    page.get_by_role("radio", name="Tokens", exact=True).click()
+    expect(page.get_by_text("The ids decode to", exact=False)).to_be_visible()
+    assert visitor.save("Download CSV").suggested_filename.startswith("atlas-")
+
+
+def test_the_only_file_of_a_table_is_one_that_no_spreadsheet_runs(visitor: Visitor) -> None:
+    page = visitor.open(f"/tokenizers?tab=beside&below=pieces&text={quote('=HYPERLINK(1)')}")
+    expect(page.get_by_text("The ids decode to", exact=False)).to_be_visible()
+    page.get_by_test_id("stDataFrame").hover()
+    expect(page.get_by_role("button", name="Search")).to_be_visible()
+    expect(page.get_by_role("button", name="Fullscreen")).to_be_visible()
+    assert page.locator("[aria-label^='Download as CSV']").count() == 1, "Streamlit names it otherwise now"
+    expect(page.locator("[aria-label^='Download as CSV']")).to_be_hidden()
+    saved = visitor.save("Download CSV: tokens")
+    assert saved.suggested_filename == "atlas-tokens.csv"
+    assert ",'=," in Path(saved.path()).read_text(encoding="utf-8")
+
+
+def test_the_picture_is_stepped_by_key_and_drawn_deeper(visitor: Visitor) -> None:
+    page = visitor.open("/transformer?text=The+cat+sat+on+the+[MASK].")
+    heading = page.locator(".text h3")
+    expect(heading).to_have_text("1 of 15. Overview", timeout=4 * WAIT_MS)
+    page.locator(".stage").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(heading).to_have_text("2 of 15. Tokens")
+    expect(page.locator(".part.active [aria-label='[CLS], position 1']")).to_be_visible()
+    expect(page.locator(".text .shapes")).to_be_hidden()
+    page.get_by_role("button", name="Tensors", exact=True).click()
+    expect(page.locator(".text .shapes")).to_contain_text("9 ids")
+    page.get_by_role("button", name="cat, position 3").click()
+    expect(page).to_have_url(re.compile("step=embeddings&depth=tensors&.*position=3|depth=tensors.*position=3"))
+    page.get_by_role("button", name="As a table").click()
+    expect(page.get_by_test_id("stPopoverBody").get_by_role("row", name=re.compile("^token"))).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Numbers", exact=True).click()
+    expect(page.get_by_role("row", name=re.compile("^token"))).to_be_visible()
+    page.locator(".stage").focus()
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(heading).to_have_text("3 of 15. Token embeddings")
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    visitor.settle()
+
+
+def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
+    page = visitor.open("/compare")
+    region = page.get_by_role("region", name="Systems, property by property")
+    expect(region.get_by_role("columnheader")).to_have_count(13)
+    page.get_by_role("textbox", name="Search", exact=True).fill("wordpiece")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("any=wordpiece"))
+    expect(region.get_by_role("rowheader", name=re.compile("^GPT-2"))).to_have_count(0)
+    bert = region.get_by_role("row", name=re.compile("^BERT 2018"))
+    source = bert.get_by_text("A stored copy of the paper's own text", exact=False).first
+    expect(source).to_be_hidden()
+    box = bert.get_by_role("checkbox", name="Sources of BERT", exact=True)
+    box.focus()
+    page.keyboard.press("Space")
+    expect(source).to_be_visible()
+    visitor.settle()
+    text = Path(visitor.save("Download CSV").path()).read_text(encoding="utf-8")
+    assert text.startswith("Name,Name: read in,Type")
+    assert "GPT-2" not in text.split("\n")[1].split(",")[0]
+
+
+def test_two_trees_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.open("/compare?tab=trees&left=bert&right=roberta")
+    expect(page.get_by_role("figure", name=re.compile("Parameters of BERT base to the left"))).to_be_visible()
+    attention = page.locator("summary", has_text="Self-attention")
+    queries = page.get_by_role("rowheader", name=re.compile("queries"))
+    expect(queries).to_be_hidden()  # a group in which nothing differs is closed at first
+    attention.focus()
+    page.keyboard.press("Enter")
+    expect(queries).to_be_visible()
+    page.get_by_text("Differences", exact=True).click()
+    expect(page).to_have_url(re.compile("rows=differences"))
+    expect(attention).to_have_count(0)
+    expect(page.get_by_role("rowheader", name=re.compile("token embeddings.*another size"))).to_be_visible()
+
+
+def test_a_row_is_a_card_at_400_pixels(telephone: Visitor) -> None:
+    page = telephone.open("/compare?any=wordpiece")
+    card = page.get_by_role("row", name=re.compile("^BERT 2018"))
+    expect(card.get_by_role("cell", name=re.compile("BooksCorpus"))).to_be_hidden()
+    card.get_by_role("checkbox", name="All properties of BERT", exact=True).check()
+    expect(card.get_by_text("BooksCorpus", exact=False).first).to_be_visible()
+
+
+def test_the_last_of_the_hidden_words_by_keyboard(traveller: Visitor) -> None:
+    page = traveller.open("/objectives?tab=rounds&question=9")
+    for number, question in list(enumerate(draw("masked", 0)))[8:]:
+        _asked(page, number)
+        box = page.get_by_label("Your guess, then Enter")
+        expect(box).to_be_visible()
+        if number == 8:
+            box.focus()
+        expect(box).to_be_focused()  # from the second question on without a hand at the pointer
+        page.keyboard.type("xyzzy" if number == 8 else question.answers[0])
+        page.keyboard.press("Enter")
+        expect(page.get_by_text(f"Original: {question.answers[0]}")).to_be_visible()
+        _on(page, number)
+    expect(page.get_by_role("table", name=re.compile(r"^You 1 and Atlas BERT \d of 2 answered"))).to_be_visible()
+    traveller.settle()
+    page.go_back()
+    expect(page).to_have_url(re.compile("question=9"))
+    # Until this stands there, the buttons are those of the page before, and a click on them is lost.
+    expect(page.get_by_text(f"Original: {draw('masked', 0)[LENGTH - 2].answers[0]}", exact=True)).to_be_visible()
+    traveller.settle()
+    page.get_by_role("button", name="New round").click()
+    expect(page).to_have_url(re.compile("round=1"))
+    _asked(page, 0)
+
+
+def _asked(page: Page, number: int) -> None:
+    expect(page.get_by_text(re.compile(rf"^{number + 1}\. [A-Z]"))).to_be_visible()
+
+
+def _on(page: Page, number: int) -> None:
+    if number + 1 < LENGTH:
+        # Until the run is over, the button that stood under the question may still be there.
+        following = page.get_by_role("button", name="Next question").and_(page.locator("[kind=primary]"))
+        expect(following).to_be_focused()
+        page.keyboard.press("Enter")
+
+
+def click_cell(board: Locator, query: int, key: int, size: int) -> None:
+    whole, cells = board.bounding_box(), board.locator(".ground").bounding_box()
+    assert whole is not None
+    assert cells is not None
+    side = cells["width"] / size
+    left, top = cells["x"] - whole["x"], cells["y"] - whole["y"]
+    board.click(position={"x": left + (key + 0.5) * side, "y": top + (query + 0.5) * side})
+
+
+def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
+    page = visitor.open("/objectives?tab=masks&text=one+two+three")
+    board = page.get_by_role("application", name=re.compile("^Causal: 6 of 9 pairs"))
+    expect(board).to_be_visible()
+    click_cell(board, 0, 2, 3)
+    expect(page.get_by_text("7 of 9 pairs", exact=False).first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"flips=2(&|$)"))
+    visitor.settle()
+
+    board = page.get_by_role("application")
+    board.focus()
+    for pressed in ("Home", "ArrowDown", "End", "Enter"):
+        page.keyboard.press(pressed)
+    expect(page.get_by_text("two (1) attends to three (2), changed by hand")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"flips=2\.5"))
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("two (1) attends to two (1)", exact=True)).to_be_visible()
+    page.keyboard.press(" ")
+    expect(page).to_have_url(re.compile(r"flips=2\.4\.5"))
+    page.keyboard.press(" ")
+    expect(page).to_have_url(re.compile(r"flips=2\.5(&|$)"))
+    visitor.settle()
+
+    page.get_by_text("Reach", exact=True).click()
+    expect(page.get_by_text("9 of 9 pairs are connected", exact=False)).to_be_visible()
+    expect(
+        page.get_by_role("figure", name=re.compile("^two: after 2 layers, the output can depend on 3 of 3 tokens"))
+    ).to_be_visible()
+
+    saved = visitor.save("Download SVG")
+    drawing = Path(saved.path()).read_text(encoding="utf-8")
+    assert saved.suggested_filename == "mask-causal.svg"
+    assert drawing.startswith("<svg")
+    assert "three" in drawing
+    assert "var(" not in drawing
+    assert Path(visitor.save("Download PNG").path()).read_bytes()[:4] == b"\x89PNG"
+    assert (
+        Path(visitor.save("Download CSV: mask").path()).read_text()
+        == "query / key,0 one,1 two,2 three\n0 one,1,0,1\n1 two,1,1,1\n2 three,1,1,1\n"
+    )
+
+    page.get_by_role("button", name="Undo edits").click()
+    expect(page.get_by_text("6 of 9 pairs", exact=False).first).to_be_visible()
+    expect(page).not_to_have_url(re.compile("flips"))
+    expect(page.get_by_role("application", name=re.compile("^Causal: 6 of 9 pairs"))).to_be_visible()

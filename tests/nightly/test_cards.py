@@ -12,7 +12,7 @@ from core.vectors.contextual import anisotropy_baseline
 from core.vectors.occurrences import Line, words
 from core.vectors.precomputed import sentences
 from core.vectors.reading import read
-from tests.unit.test_training_cards import BUNDLED, QUICK, states_what_is_measured
+from tests.unit.test_training_recipes import BUNDLED, QUICK, states_what_is_measured
 
 
 @pytest.mark.parametrize("slug", sorted({*BUNDLED, "atlas-m2m-100:english"} - QUICK))

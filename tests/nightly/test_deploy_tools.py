@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.browser.conftest import free_port, wait_until_healthy
-from tests.unit.test_docker import arguments, image, instructions
+from tests.unit.test_deploy import arguments, image, instructions
 
 __all__ = ["image"]
 

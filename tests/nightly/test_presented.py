@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import LAPTOP, Tab, visiting
-from tests.browser.test_modes import SMALL
+from tests.browser.test_frame import SMALL
 from tests.browser.test_widths import TROUBLE
 from tests.nightly.test_axe import SECTIONS, address, themed
 

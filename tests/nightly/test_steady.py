@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, ViewportSize
 
 from core.ui.section import pages
 from tests.browser.conftest import LAPTOP, TELEPHONE, new_tab, visiting
-from tests.browser.test_steady import POOR, SHIFTS
+from tests.browser.test_frame import POOR, SHIFTS
 from tests.nightly.test_axe import SECTIONS, address
 
 __all__ = ["address"]

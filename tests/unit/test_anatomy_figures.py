@@ -21,7 +21,7 @@ from core.figures.parameters import (
 )
 from core.theme import DARK, LIGHT
 from core.ui.tree import VIEWS
-from tests.unit.test_theme import contrast
+from tests.unit.test_figures_look import contrast
 
 
 def small_tree() -> ModuleNode:

@@ -1,4 +1,4 @@
-"""Disentangled attention: the parts of a score by loops, and what a model knows without them."""
+"""Scores of DeBERTa and states of ELMo, by hand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from core.attention.architectures.disentangled import COMPONENTS, by_distance, read, supported
+from core.checkpoints.recurrent import BidirectionalLM
 from core.errors import NoAttentionMatrix
 from core.training.objectives.encoder import new_encoder as new_model
+from core.vectors.elmo import combined
 
 SHAPE = {
     "type": "deberta-v2",
@@ -65,3 +67,44 @@ def test_other_models_have_no_such_parts() -> None:
     assert not supported(bert)
     with pytest.raises(NoAttentionMatrix, match="cannot be taken apart"):
         read(bert, torch.tensor([[2, 3]]))
+
+
+def small() -> BidirectionalLM:
+    torch.manual_seed(0)
+    return BidirectionalLM(20, 4, 8).eval()
+
+
+def test_each_direction_reads_its_own_side_alone() -> None:
+    model, ids, real = small(), torch.tensor([[2, 7, 8, 9, 3]]), torch.ones(1, 5, dtype=torch.long)
+    changed = ids.clone()
+    changed[0, 2] = 11
+    before, after = model.states(ids, real), model.states(changed, real)
+    moved = (before - after).abs().sum(-1)[:, :, 0] > 0  # (layers, directions, n)
+    assert moved[0].tolist() == [[False, False, True, False, False]] * 2
+    assert moved[1:, 0].tolist() == [[False, False, True, True, True]] * 2
+    assert moved[1:, 1].tolist() == [[True, True, True, False, False]] * 2
+
+
+def test_padding_changes_nothing() -> None:
+    model, ids = small(), torch.tensor([[2, 7, 8, 3, 0, 0]])
+    real = (ids != 0).long()
+    alone = model.states(ids[:, :4], real[:, :4])
+    torch.testing.assert_close(model.states(ids, real)[..., :4, :], alone)
+    left, right = model.predicting(ids, real)
+    assert left.shape == right.shape == (3, 4)
+
+
+def test_both_sides_are_multiplied_and_the_frequency_is_divided_by() -> None:
+    model, ids, real = small(), torch.tensor([[2, 7, 8, 3]]), torch.ones(1, 4, dtype=torch.long)
+    torch.nn.init.normal_(model.bias)
+    left, right, both = combined(model, ids, real, torch.tensor([2])).exp()[:, 0]
+    by_hand = left * right / model.bias.softmax(-1)
+    torch.testing.assert_close(both, by_hand / by_hand.sum())
+    first, last = (
+        combined(model, torch.tensor([row]), real, torch.tensor([2])).exp()[:, 0]
+        for row in ([2, 9, 8, 3], [2, 7, 8, 9])
+    )
+    torch.testing.assert_close(last[0], left)  # another token after it
+    torch.testing.assert_close(first[1], right)  # another one before it
+    assert not torch.equal(first[0], left)
+    assert not torch.equal(last[1], right)

@@ -1,0 +1,265 @@
+"""Colors, sizes on a large screen, and pictures as SVG: all can be read."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from core.attention.combine import difference, part
+from core.attention.trace import AttentionMap
+from core.attention.views.svg import all_svg, head_svg
+from core.errors import OutOfRange
+from core.figures.enlarge import SCREEN, TYPE, WHOLE, enlarged
+from core.figures.heatmap import heat_map
+from core.figures.heatmap import tokens as names_of
+from core.figures.plot import BELOW, figure, scatter
+from core.theme import ACCENTS, DARK, FONT, LIGHT, MONO, Theme
+
+ROOT = Path(__file__).parents[2]
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+BOTH = pytest.mark.parametrize("look", [LIGHT, DARK], ids=lambda look: look.name)
+
+
+def luminance(color: str) -> float:
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@BOTH
+def test_streamlit_has_the_same_colors(look: Theme) -> None:
+    assert CONFIG[look.name] == {
+        "primaryColor": look.primary,
+        "backgroundColor": look.ground,
+        "secondaryBackgroundColor": look.raised,
+        "textColor": look.ink,
+        "linkColor": look.link,
+        "borderColor": look.line,
+    }
+    assert (CONFIG["font"], CONFIG["codeFont"]) == (FONT, MONO)
+
+
+def test_no_other_module_holds_a_color() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in (*(ROOT / "core").rglob("*.py"), *(ROOT / "assets" / "styles").glob("*.css"))
+        if path != ROOT / "core" / "theme.py"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"(?<![\w&])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b", line)
+    }
+    assert not found
+
+
+@BOTH
+def test_words_and_what_is_secondary_can_be_read(look: Theme) -> None:
+    for ground in (look.ground, look.raised):
+        assert contrast(look.ink, ground) >= 7
+    assert contrast(look.muted, look.ground) >= 4.5
+    assert contrast(look.link, look.ground) >= 4.5
+
+
+@BOTH
+def test_accents_and_series_stand_out_from_the_ground(look: Theme) -> None:
+    assert min(contrast(color, look.ground) for color in (*ACCENTS.values(), *look.categorical)) >= 2.2
+    assert min(contrast(color, look.ground) for color in (look.primary, look.secondary, look.selection)) >= 3
+
+
+@BOTH
+def test_zero_is_the_ground_of_both_scales(look: Theme) -> None:
+    for scale, zero in ((look.amounts, 0.0), (look.differences, 0.5)):
+        assert dict(scale)[zero] == look.ground
+        assert scale[-1][0] == 1.0
+        assert [position for position, _ in scale] == sorted(position for position, _ in scale)
+    assert contrast(look.amounts[1][1], look.ground) >= 1.9, "a tenth of the scale cannot be told from zero"
+
+
+@BOTH
+def test_a_figure_takes_ink_and_ground_from_its_template(look: Theme) -> None:
+    drawn = figure(look, [scatter([1], [2], "markers")], height=100)
+    layout = drawn.layout.template.layout
+    assert (layout.font.color, layout.paper_bgcolor, layout.hoverlabel.bgcolor) == (look.ink, look.ground, look.ground)
+    assert drawn.layout.height == 100
+    assert len(drawn.to_json()) < 4_000
+
+
+def test_what_plotly_does_not_know_is_refused() -> None:
+    with pytest.raises(ValueError, match="heigth"):
+        figure(LIGHT, [], heigth=200)
+
+
+def test_type_and_marks_grow_and_values_do_not() -> None:
+    small = figure(
+        LIGHT,
+        [
+            scatter([10, 20], [2, 3], "markers+text", text=["a", "b"], marker={"size": 10}, textfont={"size": 9}),
+            {"type": "bar", "x": [1, 2], "y": [3, 4], "width": 0.5},
+        ],
+        height=200,
+    )
+    large = enlarged(small)
+    assert (large.data[0].textfont.size, large.layout.template.layout.font.size) == (TYPE, TYPE)
+    assert large.data[0].marker.size == pytest.approx(10 * TYPE / 13)
+    assert (list(large.data[0].x), large.data[1].width) == ([10, 20], 0.5)
+    assert large.layout.height == pytest.approx(200 * TYPE / 13)
+    assert small.data[0].textfont.size == 9, "the figure itself stays as it is"
+
+
+def test_a_picture_ends_with_the_screen_unless_its_rows_have_names() -> None:
+    tall = figure(LIGHT, [scatter([1], [2], "markers")], height=900)
+    rows = [f"row {number}" for number in range(30)]
+    bars = figure(LIGHT, [{"type": "bar", "orientation": "h", "x": list(range(30)), "y": rows}], height=900)
+    assert enlarged(tall).layout.height == SCREEN
+    square = figure(LIGHT, [scatter([1], [2], "markers")], height=900, yaxis={"scaleanchor": "x"})
+    assert enlarged(square).layout.height == WHOLE
+    assert enlarged(bars).layout.height >= 30 * TYPE
+
+
+@pytest.mark.parametrize("count", [17, 30])
+def test_every_row_of_a_map_is_named(count: int) -> None:
+    tokens = [f"token {number}" for number in range(count)]
+    drawn = enlarged(heat_map(np.eye(count), names_of(tokens), names_of(tokens), LIGHT, height=430))
+    down = drawn.layout.yaxis
+    assert drawn.layout.height >= count * TYPE
+    assert down.dtick == 1 if down.tickvals is None else len(down.tickvals) == count
+
+
+def test_numbers_past_the_longest_bar_have_room_and_stay_large() -> None:
+    bars = {"type": "bar", "orientation": "h", "x": [1, 9], "y": ["a", "b"], "text": ["1 hour", "9 hours"]}
+    large = enlarged(figure(LIGHT, [bars], height=200))
+    assert large.layout.margin.r >= 4 * TYPE
+    assert (large.data[0].constraintext, large.data[0].cliponaxis) == ("none", False)
+
+
+def test_notes_side_by_side_break_and_their_rows_stay_apart() -> None:
+    rows, words = range(8), "two or three words"
+    notes = [
+        {"text": f"{words}<br><span style='font-size:11px'>1</span>", "x": x, "y": y} for x in range(6) for y in rows
+    ]
+    large = enlarged(figure(LIGHT, [scatter([0, 5], [0, 7], "markers")], height=900, annotations=notes)).layout
+    assert large.annotations[0].text.startswith("two or<br>three<br>words<br>")
+    assert f"font-size:{TYPE}px" in large.annotations[0].text
+    assert large.height >= len(rows) * 4 * TYPE
+
+
+def test_a_legend_below_the_picture_leaves_the_title_of_the_axis_its_room() -> None:
+    lines = [scatter([1, 2], [1, 2], "lines", name=f"a line with a long name {number}") for number in range(6)]
+    large = enlarged(
+        figure(LIGHT, lines, height=380, legend=BELOW, yaxis={"title": {"text": "a long title, upwards " * 2}})
+    )
+    rows = 3
+    picture = large.layout.height - rows * 34 - 100
+    assert -large.layout.legend.y * picture == pytest.approx(100, abs=1)
+    assert "<br>" in large.layout.yaxis.title.text
+
+
+SPACE = "{http://www.w3.org/2000/svg}"
+NASTY = (
+    "</text><script>alert(1)</script>",
+    '"/><image href="https://example.com/x"/>',
+    "]]>",
+    "&#60;b&#62;",
+    "\u202egnp.exe",
+    "a\x00b\x1b",
+    "\ud800",
+    "\uffff",
+    "<!ENTITY x SYSTEM 'file:///etc/passwd'>",
+)
+
+
+def square(weights: list[list[float]], names: tuple[str, ...], allowed: object = None) -> AttentionMap:
+    array = np.array(weights, dtype=np.float32)[None, None]
+    return AttentionMap("encoder", names, names, array, allowed)  # type: ignore[arg-type]
+
+
+def cells(root: ElementTree.Element) -> list[tuple[float, float, str]]:
+    return [
+        (float(rect.attrib["x"]), float(rect.attrib["y"]), rect.attrib["fill"])
+        for rect in root.iter(f"{SPACE}rect")
+        if rect.attrib.get("width") == "21"
+    ]
+
+
+def test_a_cell_has_the_color_and_position_of_its_weight() -> None:
+    allowed = np.array([[[[True, False], [True, True]]]])
+    root = ElementTree.fromstring(head_svg(square([[1, 0], [0, 1]], ("a", "b"), allowed), 0, 0))
+    found = cells(root)
+    assert len(found) == 3  # what was not computed is ground
+    (x, y, full), (below_x, below_y, nothing), (right_x, _, also_full) = found
+    assert (below_x, below_y, right_x) == pytest.approx((x, y + 22, x + 22), abs=0.01)
+    assert full == also_full != nothing == LIGHT.ground.lower()
+    assert LIGHT.unseen in {rect.attrib["fill"] for rect in root.iter(f"{SPACE}rect")}
+    texts = [text.text for text in root.iter(f"{SPACE}text")]
+    assert texts[1:5] == ["a", "b", "a", "b"]
+    assert texts[-3:] == ["0", "1.00", "weight"]
+
+
+@pytest.mark.parametrize("token", NASTY)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_hostile_tokens_and_titles_stay_text(token: str, theme: object) -> None:
+    made = head_svg(square([[0.5, 0.5], [0, 1]], (token, "b")), 0, 0, theme=theme, title=token)  # type: ignore[arg-type]
+    root = ElementTree.fromstring(made.encode())
+    tags = {"svg", "title", "desc", "rect", "text", "image"}
+    assert {element.tag.removeprefix(SPACE) for element in root.iter()} == tags
+    addresses = {
+        value for e in root.iter() for name, value in e.attrib.items() if name.startswith("on") or "href" in name
+    }
+    assert all(address.startswith("data:image/png;base64,") for address in addresses)
+    assert "<!" not in made.removeprefix("<?xml")
+    whole = ElementTree.fromstring(all_svg(square([[0.5, 0.5], [0, 1]], (token, "b")), title=token).encode())
+    assert {element.tag.removeprefix(SPACE) for element in whole.iter()} == tags
+
+
+def test_a_long_token_is_cut_and_no_address_is_named() -> None:
+    made = head_svg(square([[1.0]], ("x" * 10_000,)), 0, 0)
+    assert len(made) < 10_000
+    assert re.findall(r"https?://[^\"]*", made) == ["http://www.w3.org/2000/svg"]
+
+
+def test_many_cells_are_one_image_that_another_library_reads() -> None:
+    n = 70
+    weights = np.eye(n, dtype=np.float32)[None, None]
+    names = tuple(f"t{i}" for i in range(n))
+    found = AttentionMap("decoder", names, names, weights, np.tri(n, dtype=np.bool_)[None, None])
+    root = ElementTree.fromstring(head_svg(found, 0, 0))
+    image, _ = root.iter(f"{SPACE}image")  # the cells, then the scale
+    data = image.attrib["href"].removeprefix("data:image/png;base64,")
+    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
+    assert picture.shape == (n, n, 3)
+    assert tuple(picture[1, 0]) == tuple(bytes.fromhex(LIGHT.ground[1:]))
+    assert tuple(picture[0, 1]) == tuple(bytes.fromhex(LIGHT.unseen[1:]))
+    assert picture[5, 5].max() < 90  # the full weight is dark on a light page
+    assert len([text for text in root.iter(f"{SPACE}text") if text.text in names]) == 2 * n
+
+
+def test_all_heads_have_a_picture_each() -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(3), (2, 4, 3)).astype(np.float32)
+    found = AttentionMap("encoder", ("a", "b", "c"), ("a", "b", "c"), weights)
+    root = ElementTree.fromstring(all_svg(found, theme="dark"))
+    assert len(list(root.iter(f"{SPACE}image"))) == 8
+    with pytest.raises(OutOfRange, match="There is no layer 3"):
+        head_svg(found, 2, 0)
+
+
+def test_a_difference_has_zero_at_the_background() -> None:
+    found = square([[1, 0], [0, 1]], ("a", "b"))
+    root = ElementTree.fromstring(head_svg(difference(part(found), part(found)), 0, 0))
+    assert {fill for _, _, fill in cells(root)} == {LIGHT.ground.lower()}
+    other = square([[0, 1], [0, 1]], ("a", "b"))
+    root = ElementTree.fromstring(head_svg(difference(part(found), part(other)), 0, 0))
+    up, down, *rest = [fill for _, _, fill in cells(root)]
+    assert up != down
+    assert set(rest) == {LIGHT.ground.lower()}
+    assert [text.text for text in root.iter(f"{SPACE}text")][-3:] == ["−1.00", "+1.00", "difference"]
