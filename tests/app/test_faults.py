@@ -1,7 +1,7 @@
 """Faults in the middle of a visit: the page says what is wrong, keeps what was typed, and works again afterwards.
 
 That no page shows an exception is looked for after every run (`tests.app.conftest`). Faults that a process of its own
-must meet are in `tests/nightly/test_faults.py`; a killed server is in `tests/nightly/test_restart.py`.
+must meet are in `tests/nightly/test_faults.py`; a killed server is in `tests/nightly/test_faults.py`.
 """
 
 from __future__ import annotations

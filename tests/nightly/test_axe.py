@@ -1,4 +1,4 @@
-"""Any section, in light and dark, on a desk and on a telephone: nothing serious for axe-core, nothing too wide."""
+"""Every section in both themes, on a telephone and presented: all can be read and used, and nothing jumps."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, ViewportSize
 
 from core.ui.section import pages
 from tests.browser.axe import findings
-from tests.browser.conftest import WAIT_MS, Tab, new_tab, running_app, visiting
+from tests.browser.conftest import LAPTOP, TELEPHONE, WAIT_MS, Tab, new_tab, running_app, visiting
+from tests.browser.test_frame import POOR, SHIFTS, SMALL
 from tests.browser.test_widths import TROUBLE
 
 SECTIONS = [(page.slug, section.slug) for page in pages().values() for section in page.sections]
@@ -42,3 +43,25 @@ def test_a_section_can_be_read_and_used(themed: Tab, address: str, page: str, se
         shown = person.open(f"{path}?tab={section}" if len(pages()[page].sections) > 1 else path)
         assert findings(shown) == []
         shown.wait_for_function(f"() => !({TROUBLE})([]).length")
+
+
+@pytest.mark.parametrize(("page", "section"), SECTIONS)
+def test_a_section_can_be_read_from_the_last_row(themed: Tab, address: str, page: str, section: str) -> None:
+    themed.page.set_viewport_size(LAPTOP)
+    with visiting(themed, address) as person:
+        shown = person.open(f"/{'' if page == 'home' else page}?tab={section}&present=1")
+        assert shown.evaluate(SMALL) == []
+        shown.wait_for_function(f"() => !({TROUBLE})([]).length")
+
+
+@pytest.mark.parametrize("size", [LAPTOP, TELEPHONE], ids=["desk", "telephone"])
+@pytest.mark.parametrize(("page", "section"), SECTIONS)
+def test_a_section_stays_where_it_is(
+    chromium: Browser, address: str, page: str, section: str, size: ViewportSize
+) -> None:
+    path = "/" if page == "home" else f"/{page}"
+    context = chromium.new_context(viewport=size)
+    with new_tab(context) as tab, visiting(tab, address) as person:
+        shown = person.arrive(f"{path}?tab={section}" if len(pages()[page].sections) > 1 else path)
+        assert shown.evaluate(SHIFTS) < POOR
+    context.close()

@@ -1,8 +1,4 @@
-"""Faults that only a server of its own can meet: nothing shows a traceback, and nothing is lost but what was under way.
-
-Not among the tests of every change: ``python -m pytest tests/nightly/test_faults.py``. Two need root on Linux, to
-mount file systems of their own and to be another user.
-"""
+"""Faults that a process of its own must meet; and a server that is killed and starts again."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,10 +15,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from playwright.sync_api import BrowserContext, expect
 
 from core.settings import ROOT
 from tests import tiny
-from tests.browser.conftest import app_process, free_port
+from tests.browser.conftest import app_process, free_port, new_tab, visiting
+from tests.browser.test_history import asks, letter, shows
 from tests.hubserver import Hub
 
 needs_root = pytest.mark.skipif(
@@ -159,3 +157,40 @@ def test_a_directory_of_another_user_is_a_problem_in_a_sentence(shared: Path) ->
     done = subprocess.run(user, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert "The folder that ATLAS_CHECKPOINT_DIR names cannot be read by this process" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_the_first_request_after_a_start_and_the_first_click_after_the_server_was_killed(
+    window: BrowserContext, models: Path, tmp_path: Path
+) -> None:
+    """A copied link opens its view before any page has run. Of two visitors one stays where a click has led."""
+    port = free_port()
+    with ExitStack() as open_windows:
+        tabs = [open_windows.enter_context(new_tab(window)) for _ in range(2)]
+        people = [open_windows.enter_context(visiting(tab, f"http://127.0.0.1:{port}")) for tab in tabs]
+        with app_process(models, tmp_path, port) as process:
+            for backs, person in enumerate(people):
+                page = person.arrive("/glossary?q=bert")
+                expect(page).to_have_title("Glossary · Transformer Atlas")
+                expect(page.get_by_test_id("stSidebarNav").get_by_role("link", name="Encoder-decoder")).to_be_visible()
+                asks(page, "bert")
+                letter(page, "B")
+                shows(page, "B")
+                for _ in range(backs):
+                    page.go_back()
+                    shows(page, "All")
+            process.kill()
+            process.wait()
+        with app_process(models, tmp_path, port):
+            for person in people:
+                person.page.bring_to_front()
+                letter(person.page, "D")
+                person.settle()
+            for person in people:
+                person.forgive("")  # all that the browser said while there was no server
+            for backs, person in enumerate(people):
+                page = person.page
+                page.bring_to_front()
+                shows(page, "D")
+                asks(page, "bert")
+                page.go_back()
+                shows(page, "All" if backs else "B")
