@@ -1,13 +1,11 @@
 """Generation: one prompt under every decoding strategy, and what processors, beams, the KV cache and drafts do."""
 
-from core.ui.generation.beam import BEAM
+from core.ui.generation.beam import BEAM, RANKING
 from core.ui.generation.cache import CACHE
 from core.ui.generation.draft import DRAFT
-from core.ui.generation.ranking import RANKING
 from core.ui.generation.setup import no_model
 from core.ui.generation.step import ONE_STEP
-from core.ui.generation.strategies import STRATEGIES
-from core.ui.generation.temperature import DIVERSITY
+from core.ui.generation.strategies import DIVERSITY, STRATEGIES
 from core.ui.section import Page
 
 PAGE = Page("generation", (STRATEGIES, ONE_STEP, BEAM, DIVERSITY, RANKING, CACHE, DRAFT), unavailable=no_model)

@@ -1,9 +1,8 @@
 """Results that papers printed: questions with their pictures, and every figure with its source."""
 
 from core.ui.links import PageState
-from core.ui.results.figures import ALL, FILTERS
 from core.ui.results.glue import GLUE, PASS_AT_K
-from core.ui.results.questions import QUESTIONS
+from core.ui.results.questions import ALL, FILTERS, QUESTIONS
 from core.ui.section import Page
 
 

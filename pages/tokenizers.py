@@ -3,10 +3,8 @@
 from core.ui.section import Page
 from core.ui.tokenizers.cleaning import CLEANING
 from core.ui.tokenizers.dedup import DEDUP
-from core.ui.tokenizers.languages import LANGUAGES
-from core.ui.tokenizers.noise import NOISE_SECTION
 from core.ui.tokenizers.share import SHARE
-from core.ui.tokenizers.side_by_side import BESIDE
+from core.ui.tokenizers.side_by_side import BESIDE, LANGUAGES, NOISE_SECTION
 from core.ui.tokenizers.steps import STEPS
 from core.ui.tokenizers.train import TRAIN
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable
-from core.language.decoding.step import scores_at
+from core.language.decoding.reader import scores_at
 from core.language.generate import prompted
 from core.language.text import clean
 from core.turns import turns

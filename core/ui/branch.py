@@ -23,10 +23,9 @@ from core.links import parameters as link
 from core.ui.demos.cover import COVER
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.facts import facts_panel
-from core.ui.glossary import plain_terms
+from core.ui.glossary import info, plain_terms, sentences
 from core.ui.heads.panel import LAYER
 from core.ui.links import PageState, page_link
-from core.ui.notices import info, sentences
 from core.ui.page import BRANCH_TITLES, bare, base_path, plain, presenting
 from core.ui.param import Carried, Choice, Param, Text
 from core.ui.picker import SOURCES, card_panel, hub_panel

@@ -11,11 +11,11 @@ from core.anatomy.roles import by_role
 from core.catalogue.schema import System
 from core.content import content
 from core.costs import activations, cache_bytes, forward, shape_of, special, states
-from core.costs.flops import TRAINING
 from core.costs.known import formulas
 from core.costs.memory import cache_bytes_per_token
 from core.costs.remarks import differences, left_out, no_editor
 from core.costs.shape import Shape, usual_length
+from core.costs.special import TRAINING
 from core.figures.labels import in_bytes, in_operations, percent, short
 from core.links.parameters import Value
 from core.ui.formulas import formula

@@ -15,9 +15,8 @@ from core.content import Content, content
 from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.ui.costs import computed_panel
-from core.ui.glossary import Linker, caption, plain_terms, rich_terms
+from core.ui.glossary import Linker, caption, plain_terms, rich_terms, sentences
 from core.ui.links import page_link
-from core.ui.notices import sentences
 from core.ui.page import base_path, plain
 from core.ui.tables import Link, Row, TextTable, text_table
 

@@ -2,21 +2,30 @@
 
 ``terms`` takes the app's Markdown and skips code, formulas, links and headings; ``plain_terms`` takes
 plain text and escapes it; ``rich_terms`` gives the parts of a table's cell, a ``Linker`` those of a whole table. What a
-visitor typed comes here only within the “…” of a notice (``core.ui.notices``): ``quoting_terms`` escapes it and links
+visitor typed comes here only within the “…” of a notice (``core.ui.glossary``): ``quoting_terms`` escapes it and links
 nothing in it. Which terms a page has linked is forgotten when its header is drawn anew.
+
+Notices composed while a page runs, with the page's first mention of each term linked to the glossary.
+
+Each takes plain text of the app and escapes it; “…” may quote what a visitor typed, and nothing in it is
+linked. A notice that is Markdown on purpose is drawn with ``terms``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import streamlit as st
 
 from core import links
+from core.anatomy.store import faults
 from core.catalogue import glossary
 from core.catalogue.glossary import Term
+from core.content import content
+from core.errors import AtlasError
 from core.ui.page import base_path, plain
 from core.ui.tables import Link, Rich
 
@@ -169,3 +178,33 @@ def _spellings(name: str) -> tuple[str, ...]:
     if any(sign.isupper() for sign in name[1:]):
         return (name,) if name[1:2].isupper() else (name, name[0].lower() + name[1:])
     return (name.lower(),)
+
+
+def info(text: str, icon: str | None = None) -> None:
+    """Show information; nothing is wrong."""
+    st.info(quoting_terms(text), icon=icon)
+
+
+def warning(text: str, icon: str | None = None) -> None:
+    """Show what was not understood or cannot be done; the page continues."""
+    st.warning(quoting_terms(text), icon=icon)
+
+
+def error(text: str, icon: str | None = None) -> None:
+    """Show why the page ends here."""
+    st.error(quoting_terms(text), icon=icon)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Show an :class:`AtlasError` raised inside as a plain sentence; the page continues."""
+    try:
+        yield
+    except AtlasError as error:
+        warning(str(error), icon=":material/info:")
+
+
+def unbuilt() -> None:
+    """A sentence for each such size: the file, the field and the reason. All others are shown as ever."""
+    for sentence in faults():
+        warning(f"{content('frame', 'links').part('Not counted')} {sentence}", icon=":material/rule:")

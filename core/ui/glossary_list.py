@@ -10,9 +10,8 @@ from core import links, search
 from core.catalogue import glossary
 from core.catalogue.glossary import Term, TryLink
 from core.links.parameters import Value
-from core.ui.glossary import href
+from core.ui.glossary import href, info
 from core.ui.links import PageState, page_link, take_up
-from core.ui.notices import info
 from core.ui.page import base_path, css, plain
 from core.ui.param import Choice, Text
 from core.ui.section import Section, View

@@ -23,9 +23,8 @@ from core.settings import settings
 from core.table import Table
 from core.ui.chips import token_chips
 from core.ui.component import Component, Message
-from core.ui.glossary import terms
+from core.ui.glossary import sentences, terms, unbuilt
 from core.ui.links import page_link, view_title
-from core.ui.notices import sentences, unbuilt
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Text

@@ -17,7 +17,7 @@ from core.content import content
 from core.errors import SettingUnusable
 from core.settings import settings
 from core.ui.component import Component, Message
-from core.ui.notices import error
+from core.ui.glossary import error
 
 RETURN: Component[Message] = Component("return")
 

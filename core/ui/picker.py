@@ -16,9 +16,8 @@ from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.figures.lines import learning_curve
 from core.table import Table
-from core.ui.glossary import caption, markdown, plain_terms
+from core.ui.glossary import caption, info, markdown, plain_terms, warning
 from core.ui.links import PageState
-from core.ui.notices import info, warning
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.tables import data_table

@@ -14,8 +14,8 @@ import streamlit as st
 from core.content import content
 from core.errors import AtlasError
 from core.search import MAX_QUERY, Hit, find
+from core.ui.glossary import info
 from core.ui.links import page_link
-from core.ui.notices import info
 from core.ui.page import css, plain
 from core.ui.param import Text
 from core.ui.section import Section, View

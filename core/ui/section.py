@@ -28,9 +28,8 @@ from core.links import register
 from core.links.parameters import Choice, Parameter
 from core.settings import ROOT, settings
 from core.ui.export import begin_downloads
-from core.ui.glossary import begin_page, markdown, terms
+from core.ui.glossary import begin_page, error, markdown, sentences, terms
 from core.ui.links import PageState, close_page, link_row, mode_button, open_page, page_link, read_mode, sections
-from core.ui.notices import error, sentences
 from core.ui.page import accent, bare, css, presenting, theme, through_page_table
 from core.ui.panel import figure_menus
 from core.ui.param import Param

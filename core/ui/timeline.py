@@ -24,9 +24,8 @@ from core.links.parameters import Integer
 from core.table import Table
 from core.theme import PURPLE
 from core.ui.component import Component, Message, Position
-from core.ui.glossary import Linker, plain_terms
+from core.ui.glossary import Linker, info, plain_terms, unbuilt
 from core.ui.links import PageState, page_link
-from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain
 from core.ui.panel import offer_drawing, offer_table
 from core.ui.param import Carried, Choice, Words

@@ -30,9 +30,8 @@ from core.table import Table
 from core.ui.component import Component, Message
 from core.ui.costs import computed_table
 from core.ui.formulas import symbols
-from core.ui.glossary import caption, markdown, terms
+from core.ui.glossary import caption, info, markdown, terms, warning
 from core.ui.links import PageState, page_link
-from core.ui.notices import info, warning
 from core.ui.page import plain, theme
 from core.ui.panel import chart, offer_table
 from core.ui.tables import data_table

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session
 from core.checkpoints.spec import Checkpoint
-from core.language.decoding import step as one_step
+from core.language.decoding import reader as one_step
 from core.language.decoding.reader import Start
 from core.language.decoding.search import tree
 from core.language.generate import prompt_ids, steps_in_batch

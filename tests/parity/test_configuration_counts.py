@@ -12,9 +12,8 @@ from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
 from core.anatomy.roles import by_role
 from core.costs.blueprint import tree, used
-from core.costs.configuration import Configuration
+from core.costs.configuration import Configuration, start
 from core.costs.remarks import no_editor
-from core.costs.start import start
 from core.errors import OutOfRange
 
 

@@ -12,9 +12,8 @@ from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding import rules
-from core.language.decoding.reader import Start
+from core.language.decoding.reader import Start, apply_at, scores_at, summarize_rules
 from core.language.decoding.search import tree
-from core.language.decoding.step import apply_at, scores_at, summarize_rules
 from core.language.generate import steps, steps_along, steps_in_batch
 from core.language.types import Decoding
 from tests import tiny

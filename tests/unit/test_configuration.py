@@ -7,8 +7,7 @@ import pytest
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ATTENTION, EMBEDDINGS, FEED_FORWARD, HEAD, NORMS, by_role
 from core.costs.blueprint import tree
-from core.costs.configuration import Configuration
-from core.costs.start import start
+from core.costs.configuration import Configuration, start
 from core.errors import OutOfRange
 
 

@@ -16,9 +16,9 @@ from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bar
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
 from core.language.decoding.cards import DEFAULTS, NAMES, Card, decoding_of, new_card, read, read_all, write
+from core.language.decoding.reader import Row, RuleEffect, RuleSummary
 from core.language.decoding.rules import pick, sample, spread_of
 from core.language.decoding.search import Node, Tree
-from core.language.decoding.step import Row, RuleEffect, RuleSummary
 from core.language.generate import summary
 from core.language.tokens import Wording
 from core.language.types import Alternative, Decoding, GenerationStep, Spread

@@ -9,8 +9,8 @@ import pytest
 
 from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.settings import settings
-from core.tokenizers import dedup
-from core.tokenizers.dedup import decoded, exact, found_with, near
+from core.tokenizers import cleaning
+from core.tokenizers.cleaning import decoded, exact, found_with, near
 
 pytestmark = pytest.mark.usefixtures("fresh_settings")
 
@@ -101,7 +101,7 @@ def test_a_file_too_large_or_no_text_gets_a_sentence(monkeypatch: pytest.MonkeyP
 
 
 def test_too_many_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dedup, "MAX_PAIRS", 100)
+    monkeypatch.setattr(cleaning, "MAX_PAIRS", 100)
     texts = [" ".join(f"w{number}" for number in range(60)) + f" {copy}" for copy in range(60)]
     with pytest.raises(OutOfRange, match="pairs would have to be compared"):
         near("\n".join(texts), "line")

@@ -98,7 +98,7 @@ READS = {
     ),
     "decoding": (
         "import core.language.decoding.cards, core.language.generate, core.language.decoding.rules\n"
-        "import core.language.decoding.search, core.language.decoding.step, core.language.generate\n"
+        "import core.language.decoding.search, core.language.decoding.reader, core.language.generate\n"
         "import core.language.decoding.draft, core.efficiency.growth"
     ),
     "figures": (

@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 
 from core import catalogue, checkpoints
-from core.ui import notices
+from core.ui import glossary
 from core.ui.glossary import quoting_terms
 from core.ui.page import plain
 from tests.words import words
@@ -25,7 +25,7 @@ def _page(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "draw"), [("info", notices.info), ("warning", notices.warning), ("error", notices.error)]
+    ("kind", "draw"), [("info", glossary.info), ("warning", glossary.warning), ("error", glossary.error)]
 )
 def test_each_kind_is_drawn_with_its_icon(
     kind: str, draw: Callable[..., None], monkeypatch: pytest.MonkeyPatch

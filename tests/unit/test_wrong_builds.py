@@ -163,8 +163,8 @@ def test_a_page_says_what_cannot_be_built_and_shows_the_other_sizes(records: Cal
     records(("n_embd = 1024", "n_emb = 1024"))
 
     def page() -> None:
+        from core.ui.glossary import unbuilt
         from core.ui.links import PageState
-        from core.ui.notices import unbuilt
         from core.ui.tree import tree_panel
 
         unbuilt()

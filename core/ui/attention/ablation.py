@@ -18,10 +18,10 @@ from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.links import parameters as link
 from core.table import Table
 from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
+from core.ui.glossary import warning
 from core.ui.heads.panel import KINDS, MAP
 from core.ui.heads.text import TASK, draw_task
 from core.ui.links import page_link
-from core.ui.notices import warning
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried

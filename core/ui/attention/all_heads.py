@@ -19,9 +19,8 @@ from core.links.parameters import Value
 from core.table import Table
 from core.ui.attention.setup import models
 from core.ui.export import download_csv
-from core.ui.glossary import terms
+from core.ui.glossary import info, terms
 from core.ui.heads.panel import KINDS
-from core.ui.notices import info
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Unset, Words, settings_menu

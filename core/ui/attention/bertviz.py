@@ -25,9 +25,9 @@ from core.ui.attention.maps import OPEN, Numbers, chosen_inside
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.component import FRAMED, framed
 from core.ui.export import download_csv
+from core.ui.glossary import warning
 from core.ui.heads.panel import HEAD, LAYER, MAP, chosen_map
 from core.ui.heads.text import TEXT_PARAMS, chosen_text
-from core.ui.notices import warning
 from core.ui.page import plain, presenting, theme
 from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice

@@ -33,11 +33,10 @@ from core.table import Table
 from core.ui.attention import setup
 from core.ui.attention.step import PARTS, draw_step, inputs_of, shape
 from core.ui.component import Component, Message
-from core.ui.glossary import plain_terms
+from core.ui.glossary import plain_terms, sentences
 from core.ui.heads.panel import HEAD, LAYER
 from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, task_names, text_part
 from core.ui.links import PageState, instead
-from core.ui.notices import sentences
 from core.ui.page import accent, plain, presenting, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice

@@ -21,9 +21,9 @@ from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
 from core.links import parameters as link
 from core.ui.attention.setup import models
+from core.ui.glossary import warning
 from core.ui.heads.text import Chosen, task_names
 from core.ui.links import PageState
-from core.ui.notices import warning
 from core.ui.param import Carried, Choice, Integer, Param, Text
 from core.ui.section import View
 

@@ -19,9 +19,8 @@ from core.figures import attention as figures
 from core.figures.heads import best_heads
 from core.table import Table
 from core.ui.attention.setup import draw_model
-from core.ui.glossary import markdown
+from core.ui.glossary import info, markdown
 from core.ui.links import page_link
-from core.ui.notices import info
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice

@@ -29,10 +29,10 @@ from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, o
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.component import FRAMED, framed
 from core.ui.export import download_svg
+from core.ui.glossary import warning
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, heads_panel
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
 from core.ui.links import PageState
-from core.ui.notices import warning
 from core.ui.page import plain, theme
 from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice, differing

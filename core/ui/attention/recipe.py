@@ -18,10 +18,10 @@ from core.ui.attention.maps import TOGETHER
 from core.ui.attention.setup import MODEL, models, usual_model
 from core.ui.attention.side_by_side import SENTENCE
 from core.ui.export import download_json
+from core.ui.glossary import warning
 from core.ui.heads.panel import VIEW
 from core.ui.heads.text import COUNT, samples
 from core.ui.links import PageState, take_up
-from core.ui.notices import warning
 from core.ui.page import plain
 from core.ui.section import Section, View
 

@@ -27,10 +27,9 @@ from core.links.parameters import Value
 from core.settings import MAX_LINK_CHARS
 from core.table import Table
 from core.ui.attention.setup import models
-from core.ui.glossary import terms
+from core.ui.glossary import sentences, terms, warning
 from core.ui.heads.text import TASK, WINDOW, part_numbers, task_names
 from core.ui.links import PageState
-from core.ui.notices import sentences, warning
 from core.ui.page import accent, base_path, plain, presenting, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer, Text, differing, draw_settings, settings_popover

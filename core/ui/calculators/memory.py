@@ -21,8 +21,8 @@ from core.table import Table
 from core.ui.calculators import setup
 from core.ui.calculators.setup import BATCH, LENGTH
 from core.ui.formulas import formula
+from core.ui.glossary import unbuilt
 from core.ui.links import page_link
-from core.ui.notices import unbuilt
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Words, settings_menu

@@ -12,8 +12,7 @@ from core.anatomy.node import ModuleNode
 from core.anatomy.roles import ROLES, by_role
 from core.anatomy.store import size_of
 from core.costs.blueprint import tree, used
-from core.costs.configuration import STYLES, Configuration, meaning
-from core.costs.start import start
+from core.costs.configuration import STYLES, Configuration, meaning, start
 from core.figures import parameters as figures
 from core.figures.labels import in_words, percent
 from core.table import Table

@@ -20,8 +20,8 @@ from core.costs.shape import usual_length
 from core.efficiency.fit import STAGES, Plan
 from core.errors import OutOfRange
 from core.ui.formulas import cited
+from core.ui.glossary import unbuilt
 from core.ui.links import PageState
-from core.ui.notices import unbuilt
 from core.ui.param import Choice, Control, Integer, Real, Toggle, Unset, settings_menu
 
 SIDES = {"encoder": "encoder", "decoder": "decoder", "encoder-decoder": "encoder and decoder"}

@@ -20,7 +20,7 @@ from core.figures.labels import in_bytes, in_operations, in_words, percent, shor
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.formulas import formula
-from core.ui.notices import unbuilt
+from core.ui.glossary import unbuilt
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Toggle, Words

@@ -30,9 +30,8 @@ from core.anatomy.sheet import (
 from core.catalogue.schema import BRANCHES, Citation
 from core.links.parameters import Integer
 from core.ui.export import download_csv, download_markdown
-from core.ui.glossary import Linker
+from core.ui.glossary import Linker, info, unbuilt
 from core.ui.links import PageState, page_link, take_up
-from core.ui.notices import info, unbuilt
 from core.ui.page import BRANCH_TITLES, accent, base_path, css, plain
 from core.ui.param import Carried, Choice, Text, Toggle, Words, differing, settings_popover
 from core.ui.section import Section, View

@@ -20,9 +20,8 @@ from core.catalogue.schema import System
 from core.figures.labels import in_words, short
 from core.figures.parameters import butterfly, butterfly_table
 from core.table import Table
-from core.ui.glossary import plain_terms
+from core.ui.glossary import info, plain_terms, unbuilt
 from core.ui.links import page_link
-from core.ui.notices import info, unbuilt
 from core.ui.page import css, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, settings_menu

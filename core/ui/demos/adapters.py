@@ -12,7 +12,7 @@ from core.figures.predictions import percent
 from core.language.adapters import TaskInfo, TaskPrediction, classify, swap_seconds, tasks
 from core.ui.demos.cover import COVER, choice, was_shown
 from core.ui.demos.demo import Demo, DemoView
-from core.ui.notices import sentences
+from core.ui.glossary import sentences
 from core.ui.page import plain, theme
 from core.ui.param import Choice, Text
 

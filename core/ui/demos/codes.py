@@ -17,7 +17,7 @@ from core.ui.demos.cover import choice, choice_judge, keep_step, step_of, switch
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, paragraph, underlined
 from core.ui.demos.steps import STEP
-from core.ui.notices import sentences
+from core.ui.glossary import sentences
 from core.ui.page import plain
 from core.ui.param import Text, settings_popover
 

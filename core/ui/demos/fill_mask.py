@@ -16,8 +16,8 @@ from core.language.types import MaskPrediction, Token
 from core.ui.demos.cover import switch
 from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph, sample_pills
 from core.ui.demos.masking import MASK, judge_of, label, last_word, mask_chips
+from core.ui.glossary import sentences
 from core.ui.links import PageState
-from core.ui.notices import sentences
 from core.ui.page import plain
 from core.ui.param import Text
 

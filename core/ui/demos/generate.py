@@ -17,7 +17,7 @@ from core.ui.demos import steps
 from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, token_verdict, walk
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, sample_pills
-from core.ui.notices import sentences, warning
+from core.ui.glossary import sentences, warning
 from core.ui.page import plain
 from core.ui.param import Text, settings_popover
 

@@ -15,8 +15,8 @@ from core.language.tokens import words
 from core.table import Table
 from core.ui.demos.cover import Judge
 from core.ui.demos.demo import Demo, DemoView, decimals
+from core.ui.glossary import info
 from core.ui.links import page_link
-from core.ui.notices import info
 from core.ui.page import theme
 from core.ui.param import Choice, Integer, Text
 

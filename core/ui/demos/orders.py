@@ -18,8 +18,8 @@ from core.patterns import ranks
 from core.ui.demos.cover import SENTENCE_CHARS
 from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, sample_pills
 from core.ui.demos.masking import judge_of
+from core.ui.glossary import sentences
 from core.ui.links import PageState
-from core.ui.notices import sentences
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice, Text
 

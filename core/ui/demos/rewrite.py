@@ -31,8 +31,8 @@ from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, text_u
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, Menu, every_sample, paragraph, sample_pills, task_samples, underlined
 from core.ui.demos.warm_start import warm_start
+from core.ui.glossary import sentences
 from core.ui.links import PageState
-from core.ui.notices import sentences
 from core.ui.page import plain, theme
 from core.ui.param import Choice, Integer, Seed, Text, differing, settings_popover
 from core.ui.selection import clicks

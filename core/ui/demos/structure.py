@@ -20,7 +20,7 @@ from core.ui.demos.cover import COVER
 from core.ui.demos.demo import Demo, DemoView, Prediction, word_judge
 from core.ui.demos.masking import FIRST as GUESS
 from core.ui.demos.masking import MASK, ONE, judge_of, mask_chips
-from core.ui.notices import sentences
+from core.ui.glossary import sentences
 from core.ui.param import Seed, Text
 from core.vectors import elmo
 

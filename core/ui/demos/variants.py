@@ -25,7 +25,7 @@ from core.language.fill_mask import predict, prepare
 from core.language.types import MaskPrediction
 from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, sample_pills, word_judge
 from core.ui.demos.masking import FIRST, MASK, ONE, label, mask_chips
-from core.ui.notices import sentences
+from core.ui.glossary import sentences
 from core.ui.page import plain, theme
 from core.ui.panel import chart
 from core.ui.param import Choice, Integer, Text

@@ -12,8 +12,8 @@ from core.content import content
 from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bars
 from core.figures.predictions import percent
 from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
+from core.language.decoding.reader import RuleEffect, RuleSummary, apply_at, summarize_rules
 from core.language.decoding.rules import ORDER, Rule
-from core.language.decoding.step import RuleEffect, RuleSummary, apply_at, summarize_rules
 from core.language.tokens import describe, visible
 from core.language.types import GenerationStep
 from core.links import parameters as link

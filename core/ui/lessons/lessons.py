@@ -30,10 +30,9 @@ from core.links import parameters as link
 from core.settings import ROOT, raised_with, settings
 from core.ui.component import Component, Message
 from core.ui.export import download
-from core.ui.glossary import terms
+from core.ui.glossary import error, sentences, terms
 from core.ui.lessons.handout import handout
 from core.ui.links import instead, page_link, take_up
-from core.ui.notices import error, sentences
 from core.ui.page import WIDE, base_path, plain
 from core.ui.page import theme as page_theme
 from core.ui.param import Carried, Toggle

@@ -13,7 +13,7 @@ from core.attention.masks.axes import MOST, Axes
 from core.errors import OutOfRange
 from core.language.text import clean
 from core.links import parameters as link
-from core.ui.notices import warning
+from core.ui.glossary import warning
 from core.ui.param import Carried, Integer, Text
 from core.ui.section import View
 

@@ -20,10 +20,9 @@ from core.objectives.example import DRAWS, Visible
 from core.table import Table
 from core.ui.demos.cover import COVER, SENTENCE_CHARS, explained, uncovered
 from core.ui.export import download_csv, download_html, heading, html_page
-from core.ui.glossary import markdown
+from core.ui.glossary import markdown, sentences
 from core.ui.links import PageState
-from core.ui.notices import sentences
-from core.ui.objectives import language_modeling, pairs, seq2seq, tokens, two_models
+from core.ui.objectives import language_modeling, seq2seq, tokens, two_models
 from core.ui.objectives.covered_targets import covered as cover
 from core.ui.objectives.covered_targets import guess_label, main_stage, open_targets, targets_judge
 from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, inputs, style
@@ -45,12 +44,12 @@ ENTRIES = {
         tokens.SPANS,
         tokens.NGRAMS,
         tokens.KNOWLEDGE,
-        pairs.NEXT_SENTENCE,
-        pairs.SENTENCE_ORDER,
-        pairs.THREE_ORDERS,
+        seq2seq.NEXT_SENTENCE,
+        seq2seq.SENTENCE_ORDER,
+        seq2seq.THREE_ORDERS,
         tokens.WORD_ORDER,
         two_models.REPLACED,
-        pairs.TRANSLATION,
+        seq2seq.TRANSLATION,
         two_models.DISTILLATION,
         language_modeling.CAUSAL,
         language_modeling.PERMUTATION,

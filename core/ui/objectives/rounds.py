@@ -37,8 +37,8 @@ from core.table import Table
 from core.ui.chips import token_chips
 from core.ui.component import Component, Message
 from core.ui.export import download_csv
+from core.ui.glossary import sentences
 from core.ui.links import PageState
-from core.ui.notices import sentences
 from core.ui.objectives.objective import MODEL
 from core.ui.page import accent, css, plain, theme
 from core.ui.panel import chart

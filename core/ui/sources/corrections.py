@@ -15,9 +15,8 @@ from core.catalogue.schema import Citation
 from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.ui.formulas import cited
-from core.ui.glossary import Linker, plain_terms
+from core.ui.glossary import Linker, info, plain_terms
 from core.ui.links import PageState, page_link, take_up
-from core.ui.notices import info
 from core.ui.page import base_path, plain
 from core.ui.param import Choice
 from core.ui.section import Section, View

@@ -10,9 +10,9 @@ from core.figures.labels import label, percent
 from core.figures.plot import SYMBOLS, figure, level, scatter, title
 from core.settings import settings
 from core.table import Table
-from core.tokenizers import dedup
-from core.tokenizers.dedup import Exact, Near
-from core.ui.notices import warning
+from core.tokenizers import cleaning
+from core.tokenizers.cleaning import Exact, Near
+from core.ui.glossary import warning
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Text, settings_menu
@@ -33,23 +33,23 @@ Ferry times for the island: seven in the morning, noon, and five in the afternoo
 
 A recipe for soup: carrots, onions, and a leaf of bay; boil it, let it rest for an hour, and serve it with bread."""
 TEXT = Text(name="corpus", label="Corpus", default=SAMPLE, height=170)
-UNIT = Choice(name="unit", label="Documents", options=dedup.UNITS, style="row")
+UNIT = Choice(name="unit", label="Documents", options=cleaning.UNITS, style="row")
 LENGTH = Integer(name="repeat", label="Exact repeat, tokens", default=10, low=3, high=500, width=190)
-NGRAM = Integer(name="ngram", label="n-grams", default=dedup.NGRAM, low=1, high=20, width=150)
-JACCARD = Real(name="jaccard", label="Jaccard threshold", default=dedup.JACCARD, low=0.1, high=1.0, step=0.05)
-EDIT = Real(name="edit", label="Edit similarity threshold", default=dedup.EDIT, low=0.0, high=1.0, step=0.05)
+NGRAM = Integer(name="ngram", label="n-grams", default=cleaning.NGRAM, low=1, high=20, width=150)
+JACCARD = Real(name="jaccard", label="Jaccard threshold", default=cleaning.JACCARD, low=0.1, high=1.0, step=0.05)
+EDIT = Real(name="edit", label="Edit similarity threshold", default=cleaning.EDIT, low=0.0, high=1.0, step=0.05)
 _SHOWN = 12
 _CUT = 160
 
 
 @session.cached("finding-repeats")
 def _exact(text: str, length: int) -> Exact:
-    return dedup.exact(text, length)
+    return cleaning.exact(text, length)
 
 
 @session.cached("finding-near-duplicates")
 def _near(text: str, unit: str, ngram: int, jaccard: float, edit: float) -> Near:
-    return dedup.near(text, unit, ngram, jaccard, edit)
+    return cleaning.near(text, unit, ngram, jaccard, edit)
 
 
 def draw(view: View) -> None:
@@ -66,7 +66,7 @@ def draw(view: View) -> None:
             key=state.key("corpus.file"),
             help=view.words.part("File", most=f"{settings().max_corpus_kb:,}"),
         )
-    text = typed if file is None else dedup.decoded(file.getvalue())
+    text = typed if file is None else cleaning.decoded(file.getvalue())
     exact = _exact(text, length)
     try:
         near: Near | None = _near(text, unit, values[NGRAM.name], values[JACCARD.name], values[EDIT.name])
@@ -91,7 +91,7 @@ def draw(view: View) -> None:
             _estimates(view, near, values[JACCARD.name])
     _repeats(view, exact)
     view.try_and_notice()
-    view.how_it_works(bands=dedup.BANDS, minima=dedup.MINIMA, found=percent(dedup.found_with(0.8)))
+    view.how_it_works(bands=cleaning.BANDS, minima=cleaning.MINIMA, found=percent(cleaning.found_with(0.8)))
 
 
 def _clusters(view: View, near: Near) -> None:

@@ -10,7 +10,7 @@ from core.figures.vocabulary import Bar
 from core.figures.vocabulary import shares as bars
 from core.table import Table
 from core.tokenizers.share import Share, shares
-from core.ui.notices import unbuilt
+from core.ui.glossary import unbuilt
 from core.ui.page import base_path, theme
 from core.ui.panel import Panel
 from core.ui.param import Toggle

@@ -31,8 +31,8 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.figures.predictions import bars_alt, prediction_bars
 from core.table import Table
+from core.ui.glossary import info
 from core.ui.measuring import Measurement
-from core.ui.notices import info
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, chart, offer_table
 from core.ui.param import Choice, Model, Text, settings_menu

@@ -15,8 +15,8 @@ from core import checkpoints
 from core.checkpoints.listing import Curve, curves, lower_is_better
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.table import Table
+from core.ui.glossary import info
 from core.ui.links import PageState
-from core.ui.notices import info
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real, Words

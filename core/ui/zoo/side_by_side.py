@@ -40,8 +40,8 @@ from core.links import parameters as link
 from core.table import Table
 from core.ui.chips import token_chips
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict, words_shared
+from core.ui.glossary import info, warning
 from core.ui.links import PageState
-from core.ui.notices import info, warning
 from core.ui.page import accent, plain, theme
 from core.ui.panel import chart, offer_table
 from core.ui.param import Carried, Choice, Text
