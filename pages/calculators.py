@@ -2,9 +2,8 @@
 
 from core.ui.calculators.epoch import EPOCH
 from core.ui.calculators.memory import CACHE, FIT, TRAINING
-from core.ui.calculators.parallel import PARALLEL
+from core.ui.calculators.parallel import PARALLEL, PIPELINE
 from core.ui.calculators.parameters import PARAMETERS
-from core.ui.calculators.pipeline import PIPELINE
 from core.ui.calculators.scaling import SCALING
 from core.ui.section import Page
 

@@ -3,8 +3,7 @@
 from core.ui.branch import branch_page
 from core.ui.demos.buckets import HASHING, READING
 from core.ui.demos.generate import GENERATE
-from core.ui.demos.sparse import SPARSE
-from core.ui.demos.window import WINDOW
+from core.ui.demos.sparse import SPARSE, WINDOW
 from core.ui.efficient.batches import BATCH
 from core.ui.efficient.measured import MEASURED
 from core.ui.efficient.saved import SAVED

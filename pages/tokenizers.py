@@ -1,8 +1,7 @@
 """Tokenizers: how a text becomes tokens, what each kind loses, how one is trained, and what a vocabulary costs."""
 
 from core.ui.section import Page
-from core.ui.tokenizers.cleaning import CLEANING
-from core.ui.tokenizers.dedup import DEDUP
+from core.ui.tokenizers.cleaning import CLEANING, DEDUP
 from core.ui.tokenizers.share import SHARE
 from core.ui.tokenizers.side_by_side import BESIDE, LANGUAGES, NOISE_SECTION
 from core.ui.tokenizers.steps import STEPS

@@ -4,9 +4,8 @@ from core.checkpoints.listing import live
 from core.ui.picker import nothing_runs
 from core.ui.section import Page
 from core.ui.zoo.compression import COMPRESSION
-from core.ui.zoo.curves import CURVES
 from core.ui.zoo.distillation import DISTILLATION
-from core.ui.zoo.models import MODELS
+from core.ui.zoo.models import CURVES, MODELS
 from core.ui.zoo.side_by_side import SIDE
 
 PAGE = Page("zoo", (MODELS, SIDE, COMPRESSION, DISTILLATION, CURVES), unavailable=lambda: nothing_runs(live()))

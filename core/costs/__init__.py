@@ -7,7 +7,7 @@ compute from it. Each formula is in ``data/formulas.toml``, with its symbols and
 from __future__ import annotations
 
 from core.costs.memory import activations, cache_bytes, states
+from core.costs.operations import forward
 from core.costs.shape import Shape, Stack, shape_of
-from core.costs.special import forward
 
 __all__ = ["Shape", "Stack", "activations", "cache_bytes", "forward", "shape_of", "states"]

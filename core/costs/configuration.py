@@ -16,10 +16,8 @@ with X routed experts of size i, S shared experts, and a row of the router for e
 for queries (without one d · a · (d_h + d_r) instead) and of k for keys and values, d_r dimensions of a query and of the
 single key that are rotated, and values of dimension d_v (DeepSeek-AI 2024, section 2.1).
 
-The initial values of the parameter editor: a published size.
-
-The values come from the stored shape and tree, the head and the style from the class. A test compares the counts of all
-sizes with attention layers, to the last parameter.
+The editor begins with a published size. Its values come from the stored shape and tree, the head and the style from the
+class. A test compares the counts of all sizes with attention layers, to the last parameter.
 """
 
 from __future__ import annotations

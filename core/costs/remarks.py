@@ -9,8 +9,8 @@ from core import anatomy, catalogue
 from core.anatomy.store import size_of
 from core.catalogue.schema import Size, System
 from core.content import content
+from core.costs.operations import towers, word_work
 from core.costs.shape import shape_of
-from core.costs.special import towers, word_work
 
 
 def left_out(slug: str, size: str | None = None) -> str:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.anatomy.node import ModuleNode
+from core.costs.operations import TRAINING, forward
 from core.costs.shape import Shape
-from core.costs.special import TRAINING, forward
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
-r"""C4's rules for text scraped from web pages (T5: Raffel et al., 2019, arXiv 1910.10683, section 2.2).
+r"""Cleaning of a corpus: C4's rules, and deduplication.
 
-A line stays if it ends in a terminal punctuation mark and has five words at least, and if it has neither the word
-Javascript nor a policy notice; citation markers are cut out of it. A page is removed if it has a word of a list, “lorem
-ipsum” or a curly bracket, or if fewer than three sentences are left. Of a span of three sentences that occurs more than
-once, all but the first occurrence go. C4 also removes pages that a language detector does not call English, which is
-left out here.
+C4's rules are for text scraped from web pages (T5: Raffel et al., 2019, arXiv 1910.10683, section 2.2). A line stays if
+it ends in a terminal punctuation mark and has five words at least, and if it has neither the word Javascript nor a
+policy notice; citation markers are cut out of it. A page is removed if it has a word of a list, “lorem ipsum” or a
+curly bracket, or if fewer than three sentences are left. Of a span of three sentences that occurs more than once, all
+but the first occurrence go. C4 also removes pages that a language detector does not call English, which is left out
+here.
 
-Repeats in a corpus: exact ones by a suffix array, near-duplicates by MinHash (Lee et al. 2021, arXiv 2107.06499).
+Repeats are found exactly by a suffix array, near-duplicates by MinHash (Lee et al. 2021, arXiv 2107.06499).
 
 **Exact.** The suffixes of the corpus, sorted by their first k tokens by prefix doubling: the rank of :math:`2^{j+1}`
 tokens follows from two ranks of :math:`2^j`. Equal neighbors in that order are repeats of at least k tokens; all but

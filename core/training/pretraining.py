@@ -5,7 +5,7 @@ rate reaches zero at the end of each run. A linear head on a finished encoder is
 speech, the encoder frozen, and again trained with it: a seed chooses the labeled sentences of the English Web
 Treebank's development file, and the held-out ones are of its test file. The baseline has random weights.
 
-Operations are those of `core.costs.special` with padding, three forward passes a step: the trunk and ELECTRA's
+Operations are those of `core.costs.operations` with padding, three forward passes a step: the trunk and ELECTRA's
 discriminator head at every position, the heads that predict tokens at the masked ones.
 """
 
@@ -24,7 +24,7 @@ from core.anatomy.build import describe
 from core.attention.roles import treebank
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.costs import shape
-from core.costs.special import TRAINING, forward
+from core.costs.operations import TRAINING, forward
 from core.costs.trained import FOLDER, OBJECTIVES, PRETRAINED, Pretrained, read
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup

@@ -10,12 +10,12 @@ from core import anatomy, links
 from core.anatomy.roles import by_role
 from core.catalogue.schema import System
 from core.content import content
-from core.costs import activations, cache_bytes, forward, shape_of, special, states
+from core.costs import activations, cache_bytes, forward, operations, shape_of, states
 from core.costs.known import formulas
 from core.costs.memory import cache_bytes_per_token
+from core.costs.operations import TRAINING
 from core.costs.remarks import differences, left_out, no_editor
 from core.costs.shape import Shape, usual_length
-from core.costs.special import TRAINING
 from core.figures.labels import in_bytes, in_operations, percent, short
 from core.links.parameters import Value
 from core.ui.formulas import formula
@@ -52,8 +52,8 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
     text = f"{length:,} source and {length:,} target tokens" if source else f"a text of {length:,} tokens"
     if shape.main.heads:
         computed.append(_activations("Activations", shape, length, text))
-    elif selective := special.activation_bytes_per_token(root):
-        states_kept = in_bytes(special.state_bytes_per_token(root))
+    elif selective := operations.activation_bytes_per_token(root):
+        states_kept = in_bytes(operations.state_bytes_per_token(root))
         note = _note("States", total=in_bytes(length * selective), text=text, states=states_kept)
         computed.append(Line("Activations", f"{in_bytes(selective)} per token", note, "kept"))
     if shape.generates:
@@ -88,7 +88,7 @@ def _activations(what: str, shape: Shape, length: int, text: str) -> Line:
 def _by_tower(slug: str, size: str) -> list[Line]:
     """Memory and FLOPs of each of two towers; nothing for other networks."""
     computed = []
-    for tower in special.towers(slug, size):
+    for tower in operations.towers(slug, size):
         there = tower.forward
         note = _note(
             "Tower",
@@ -105,20 +105,20 @@ def _by_tower(slug: str, size: str) -> list[Line]:
 
 def _by_word(slug: str, size: str) -> list[Line]:
     """The cost of a word in a network of LSTMs; nothing for other networks."""
-    work = special.word_work(slug, size)
+    work = operations.word_work(slug, size)
     if work is None:
         return []
-    memory = special.activation_bytes_per_word(anatomy.tree(slug, size))
-    operations = _note(
+    memory = operations.activation_bytes_per_word(anatomy.tree(slug, size))
+    note = _note(
         "Word operations",
         recurrent=in_operations(work.recurrent),
         letters=in_operations(work.letters),
-        count=str(special.LETTERS),
+        count=str(operations.LETTERS),
         training=in_operations(TRAINING * work.total),
     )
     return [
         Line("Activations", f"{in_bytes(memory)} per word", _note("Word", total=in_bytes(512 * memory)), "kept"),
-        Line("Operations per word", in_operations(work.total), operations, "recurrent"),
+        Line("Operations per word", in_operations(work.total), note, "recurrent"),
     ]
 
 

@@ -1,14 +1,12 @@
-"""Links from the app's texts to the glossary: the first mention of each term on a page.
+"""The app's texts and notices, with links to the glossary from the first mention of each term on a page.
 
 ``terms`` takes the app's Markdown and skips code, formulas, links and headings; ``plain_terms`` takes
 plain text and escapes it; ``rich_terms`` gives the parts of a table's cell, a ``Linker`` those of a whole table. What a
-visitor typed comes here only within the “…” of a notice (``core.ui.glossary``): ``quoting_terms`` escapes it and links
+visitor typed comes here only within the “…” of a notice: ``quoting_terms`` escapes it and links
 nothing in it. Which terms a page has linked is forgotten when its header is drawn anew.
 
-Notices composed while a page runs, with the page's first mention of each term linked to the glossary.
-
-Each takes plain text of the app and escapes it; “…” may quote what a visitor typed, and nothing in it is
-linked. A notice that is Markdown on purpose is drawn with ``terms``.
+A notice is composed while a page runs. Each takes plain text of the app and escapes it; “…” may quote what a visitor
+typed, and nothing in it is linked. A notice that is Markdown on purpose is drawn with ``terms``.
 """
 
 from __future__ import annotations

@@ -17,8 +17,7 @@ from core.anatomy.own import ElmoConfig, ElmoModel, ProjectedLSTM
 from core.catalogue.schema import System
 from core.costs import Shape, cache_bytes, forward
 from core.costs import shape as shapes
-from core.costs.shape import read
-from core.costs.special import (
+from core.costs.operations import (
     LETTERS,
     activation_bytes_per_token,
     activation_bytes_per_word,
@@ -26,6 +25,7 @@ from core.costs.special import (
     state_bytes_per_token,
     towers,
 )
+from core.costs.shape import read
 
 _BERT = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 97}
 _LLAMA = {**_BERT, "num_key_value_heads": 2, "max_position_embeddings": 64}
@@ -106,8 +106,8 @@ def test_the_operations_of_two_towers_are_those_that_torch_counts(monkeypatch: p
     }
     model = t.CLIPModel(t.CLIPConfig(projection_dim=16, attn_implementation="eager", **halves)).eval()
     size = catalogue.get("clip").default_size.model_copy(update={"overrides": halves})
-    monkeypatch.setattr("core.costs.special.size_of", lambda *_: size)
-    monkeypatch.setattr("core.costs.special.anatomy.tree", lambda *_: describe(model))
+    monkeypatch.setattr("core.costs.operations.size_of", lambda *_: size)
+    monkeypatch.setattr("core.costs.operations.anatomy.tree", lambda *_: describe(model))
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         model(input_ids=_ids(TOKENS), pixel_values=torch.zeros(1, 3, 12, 12))
     cosine = 2 * 16  # the one pair, compared

@@ -10,9 +10,9 @@ from core.costs import activations, cache_bytes, forward, shape_of, states
 from core.costs.configuration import start
 from core.costs.known import formulas
 from core.costs.memory import cache_bytes_per_token, layer
+from core.costs.operations import towers, word_work
 from core.costs.remarks import differences, left_out, no_stack, rounds_to
 from core.costs.shape import Shape, Stack
-from core.costs.special import towers, word_work
 from core.efficiency.epoch import epoch
 from core.efficiency.fit import (
     Plan,

@@ -1,12 +1,10 @@
-"""Decoding step by step with a KV cache.
+"""Decoding step by step with a KV cache; one step before and after a rule, with the tokens that it removes.
 
 A decoder predicts p(w_t | w_<t), with an encoder p(w_t | w_<t, source). At every step one token is chosen and fed back.
 The keys and values of earlier tokens are cached (the KV cache), so that a step processes one token; the first step
 processes the whole prompt.
 
 Shapes: B hypotheses, q tokens read in a step, V vocabulary.
-
-One step of generation: all probabilities before and after a rule, and the tokens that it removes.
 """
 
 from __future__ import annotations

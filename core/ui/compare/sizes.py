@@ -12,9 +12,9 @@ from core.anatomy.roles import EMBEDDINGS, by_role
 from core.catalogue.schema import Size, System
 from core.costs import cache_bytes, forward, shape_of, states
 from core.costs.memory import cache_bytes_per_token
+from core.costs.operations import towers, word_work
 from core.costs.remarks import LIMIT, differences
 from core.costs.shape import usual_length
-from core.costs.special import towers, word_work
 from core.figures import parameters as figures
 from core.figures.labels import in_bytes, in_operations, in_words, percent, short
 from core.table import Table

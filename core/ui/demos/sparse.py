@@ -1,4 +1,4 @@
-"""The demo of sparse attention: one long text under sparse and under full attention of one live model."""
+"""One long text under sparse and under full attention of one live model: the blocks of BigBird, Longformer's window."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from functools import partial
 import streamlit as st
 
 from core import session
-from core.efficiency.compare import Comparison, LongText, MaskedWord, compare
+from core.efficiency.compare import (
+    VARIANTS,
+    Comparison,
+    LongText,
+    MaskedWord,
+    compare,
+    compare_windows,
+    global_positions,
+)
 from core.figures.labels import percent
+from core.figures.predictions import percent as chance
+from core.sparse import windowed as layout
 from core.sparse.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
-from core.theme import PURPLE
+from core.sparse.longformer import shape_of, sides_of
+from core.theme import ORANGE, PURPLE
 from core.ui.demos.demo import Demo, DemoView, Menu
 from core.ui.demos.long_text import (
     OWN_TEXT,
@@ -27,7 +38,7 @@ from core.ui.demos.long_text import (
 )
 from core.ui.demos.steps import going
 from core.ui.page import theme
-from core.ui.param import Integer, Seed
+from core.ui.param import Integer, Seed, Text, Toggle
 
 BLOCK = Menu(
     name="block",
@@ -39,7 +50,7 @@ BLOCK = Menu(
 )
 _box = partial(Integer, width=170)
 RANDOM = _box(name="random", label="Random blocks", default=3, low=0, high=8)
-WINDOW = _box(name="window", label="Window (blocks)", default=3, low=1, high=9, step=2)
+WINDOW_BLOCKS = _box(name="window", label="Window (blocks)", default=3, low=1, high=9, step=2)
 GLOBAL = _box(name="global", label="Global blocks", default=2, low=0, high=8)
 SEED = _box(name="seed", label="Seed of the random blocks", low=Seed.low, high=Seed.high)
 LAYER = _box(name="layer", label="Layer shown", default=1, low=1, high=200)
@@ -47,7 +58,7 @@ HEAD = _box(name="head", label="Head shown", default=1, low=1, high=256)
 LENGTHS = (256, 512, 1024, 1536, 2048, 3072, 4096)
 
 
-def draw(view: DemoView) -> None:
+def draw_sparse(view: DemoView) -> None:
     config = view.checkpoint.model.config
     positions, own_block = int(config.max_position_embeddings), int(getattr(config, "block_size", 64))
     nearest = min(BLOCK_SIZES, key=lambda size: abs(size - own_block))
@@ -57,7 +68,7 @@ def draw(view: DemoView) -> None:
         count = view.control(RANDOM)
         layers, heads = int(config.num_hidden_layers), int(config.num_attention_heads)
         shown = (LAYER.with_(high=layers), HEAD.with_(high=heads))
-        values = view.settings(WINDOW, GLOBAL, SEED, *shown)
+        values = view.settings(WINDOW_BLOCKS, GLOBAL, SEED, *shown)
     layer, head = values["layer"] - 1, values["head"] - 1
     sparsity = Sparsity(block, values["window"], values["global"], count, values["seed"])
     long, clue = long_text(view, sample, length)
@@ -165,7 +176,125 @@ def _below(view: DemoView, comparison: Comparison, long: LongText, sparsity: Spa
 
 SPARSE = Demo(
     "sparse",
-    draw,
+    draw_sparse,
     lambda spec: not (spec.offers("continues") or spec.offers("window")),
-    (OWN_TEXT, SAMPLE, TOKENS, BLOCK, RANDOM, WINDOW, GLOBAL, SEED, LAYER, HEAD),
+    (OWN_TEXT, SAMPLE, TOKENS, BLOCK, RANDOM, WINDOW_BLOCKS, GLOBAL, SEED, LAYER, HEAD),
 )
+
+
+NAME = "Max"
+"""The word of the sample's clue."""
+_CELLS = 64
+"""The approximate number of cells on a side of the figure."""
+SIDE = Menu(name="side", label="Window, each side", low=1, high=1024)
+WORDS = Text(name="words", label="Global words", most=200, width=240, placeholder="dog, lamp")
+START = Toggle(name="start", label="First token global", default=True)
+
+
+def draw_window(view: DemoView) -> None:
+    checkpoint = view.checkpoint
+    layers, _, positions = shape_of(checkpoint.model)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sample, length = text_controls(view, positions)
+        side = SIDE.with_(options=layout.SIDES, default=sides_of(checkpoint.model)[0]).draw(view.state)
+        words = view.control(WORDS)
+        settings = view.settings(START)
+    start = settings[START.name]
+    long, clue = long_text(view, sample, length, NAME)
+    global_at = global_positions(checkpoint, long, words, start)
+    left, right = st.columns([1.15, 1], gap="large")
+    with left:
+        _window_pattern(view, long, side, global_at, clue)
+        if clue is not None:
+            _distance(view, layers, side, global_at, clue, long.masks[0])
+    with right:
+        waiting = st.empty()
+        compared = session.measured(
+            ("windows", view.spec.slug, session.files(view.spec.slug), long.ids, side, global_at),
+            lambda: compare_windows(checkpoint, long, side, global_at, progress=waiting.progress),
+            waiting.progress,
+            part=True,
+        )
+        waiting.empty()
+        costs_of(view, "window", compared.sparse, compared.full)
+        colors = dict(zip(VARIANTS.values(), (theme().muted, PURPLE, theme().primary, ORANGE), strict=True))
+        chosen = list(VARIANTS).index("chosen")
+        filled_masks(
+            view,
+            "window",
+            compared.masks,
+            partial(_window_comment, view),
+            colors,
+            chosen,
+            long.text,
+            side,
+            global_at,
+            covered=settings["cover"],
+            most=4,
+        )
+    view.try_and_notice()
+    _below_windows(view, compared, long, side, global_at)
+
+
+def _window_pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ...], clue: int | None) -> None:
+    n = len(long.ids)
+    cell, scores = max(1, -(-n // _CELLS)), layout.cost(n, side, global_at)
+    pattern_picture(
+        view,
+        "window-pattern",
+        layout.kinds(n, side, global_at, cell),
+        cell,
+        long,
+        clue,
+        listed=(1, 2),
+        globals=len(global_at),
+        sparse=f"{scores.sparse:,}",
+        full=f"{scores.full:,}",
+        share=percent(scores.share),
+        cell=cell,
+    )
+
+
+def _distance(view: DemoView, layers: int, side: int, global_at: tuple[int, ...], clue: int, mask: int) -> None:
+    """Draw how many layers information from the clue needs to reach the mask."""
+    alone, through = layout.steps(side, (), clue, mask), layout.steps(side, global_at, clue, mask)
+    view.say(
+        "Distance" if through >= alone else "Distance: through a global token",
+        apart=f"{abs(mask - clue):,}",
+        alone=alone,
+        layers=layers,
+        enough="enough" if alone <= layers else "too few",
+        through=through,
+    )
+
+
+def _window_comment(view: DemoView, mask: MaskedWord) -> str:
+    best = max(mask.answers, key=lambda answer: answer.probabilities[0])
+    moved = view.words.part("Moved", share=percent(mask.distance))
+    return f"{moved} “{best.text}” ({chance(best.probabilities[0])})."
+
+
+def _below_windows(
+    view: DemoView, comparison: Comparison, long: LongText, side: int, global_at: tuple[int, ...]
+) -> None:
+    """Draw cost against length, the formula, and the text."""
+
+    def costs() -> None:
+        counts = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]
+        growth(view, counts, comparison.tokens, "window")
+        view.note("Measured", passes=comparison.full.passes)
+
+    def formula() -> None:
+        view.say("Formula", **{"side": side, "both": 2 * side, "global": len(global_at)})
+        view.note("Paper")
+
+    named = ", ".join(view.checkpoint.tokenizer.convert_ids_to_tokens([long.ids[at] for at in global_at])) or "none"
+    below(
+        view,
+        long,
+        f"Global: {named}.",
+        {"Cost against length": costs, "Formula": formula, "Far facts": partial(far_facts, view)},
+    )
+
+
+WINDOW = Demo("window", draw_window, lambda spec: spec.offers("window"), (OWN_TEXT, SAMPLE, TOKENS, SIDE, WORDS, START))

@@ -1,7 +1,4 @@
-"""Beam search as a tree: surviving and pruned hypotheses, and the text of greedy decoding.
-
-Candidate continuations by the sum and by the mean of their log-probabilities.
-"""
+"""Beam search as a tree beside greedy decoding; continuations by the sum and the mean of their log-probabilities."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Strategies: one prompt under several decoding strategies, a card for each, all with the same random numbers.
+"""One prompt under several decoding strategies, a card for each, and sampled at several temperatures and values of k.
 
-Temperature against k: effective candidates, diversity and repetition of real samples.
+All cards have the same random numbers. Of the samples, effective candidates, diversity and repetition are shown.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from core.ui.demos.cover import COVER, SENTENCE_CHARS, explained, uncovered
 from core.ui.export import download_csv, download_html, heading, html_page
 from core.ui.glossary import markdown, sentences
 from core.ui.links import PageState
-from core.ui.objectives import language_modeling, seq2seq, tokens, two_models
+from core.ui.objectives import language_modeling, tokens, two_models, two_texts
 from core.ui.objectives.covered_targets import covered as cover
 from core.ui.objectives.covered_targets import guess_label, main_stage, open_targets, targets_judge
 from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, inputs, style
@@ -44,18 +44,18 @@ ENTRIES = {
         tokens.SPANS,
         tokens.NGRAMS,
         tokens.KNOWLEDGE,
-        seq2seq.NEXT_SENTENCE,
-        seq2seq.SENTENCE_ORDER,
-        seq2seq.THREE_ORDERS,
+        two_texts.NEXT_SENTENCE,
+        two_texts.SENTENCE_ORDER,
+        two_texts.THREE_ORDERS,
         tokens.WORD_ORDER,
         two_models.REPLACED,
-        seq2seq.TRANSLATION,
+        two_texts.TRANSLATION,
         two_models.DISTILLATION,
         language_modeling.CAUSAL,
         language_modeling.PERMUTATION,
-        seq2seq.SENTINELS,
-        seq2seq.DENOISE,
-        seq2seq.GAPS,
+        two_texts.SENTINELS,
+        two_texts.DENOISE,
+        two_texts.GAPS,
         language_modeling.PREFIX_LM,
         language_modeling.UNIFIED,
     )

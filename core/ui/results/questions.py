@@ -1,6 +1,6 @@
-"""One question: its case, its measure, the chart, what to try and to notice, and the figures as a table.
+"""Published results: one question with its case, its measure and its chart, and all figures with their sources.
 
-Published figures with their sources in a table: filtered, page by page, with a download of all.
+The table of all is filtered and shown page by page, with a download of all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Tokenizers compared: one text under several tokenizers, with what each of them loses.
-
-Noise: what ByT5's kinds of noise do to the tokens of each tokenizer.
-
-Languages: tokens of the same two sentences in each, for every tokenizer shown.
-"""
+"""Tokenizers compared: on one text with its losses, on ByT5's kinds of noise, on two sentences in each language."""
 
 from __future__ import annotations
 

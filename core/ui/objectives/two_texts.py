@@ -1,6 +1,7 @@
-"""Objectives of encoder-decoders: spans with sentinels, the five corruptions, gap sentences.
+"""Objectives of two texts: encoders over two segments, and encoder-decoders.
 
-Objectives of encoders over two segments: next sentence, sentence order, a sentence and its translation.
+The segments are two sentences in order or a sentence and its translation. Encoder-decoders write spans after sentinels,
+a text without one of five corruptions, gap sentences.
 """
 
 from __future__ import annotations

@@ -1,4 +1,17 @@
-"""The costs of networks that are not one stack of attention layers: CLIP's two towers, LSTMs, and Mamba's layers.
+"""Floating-point operations of a pass, and the costs of networks that are not one stack of attention layers.
+
+A pass takes 2N for the matrices, and the operations of attention:
+
+    forward, per token    2 N + 2 · Σ over layers of  w_l · a · (d_k + d_v)
+    training              three times that: the backward pass costs two forward passes
+
+N counts the weights of every matrix that a token is multiplied with (twice where a matrix is applied twice, k / X of
+the experts where a token is routed to k of X), without lookup tables. w_l is the number of keys a query attends to.
+With a · d_k = a · d_v = d and full attention, the second term is 4 · L · s · d; then training is the 6N + 12LHQT of
+Chowdhery et al. 2022, appendix B. All s × s scores count, causal or not, as a matrix product computes them. Norms,
+softmax and activations are left out: they grow with the hidden size, not with its square.
+
+Other networks are CLIP's two towers, LSTMs, and Mamba's layers.
 
 **Two towers** with a shared embedding space (CLIP, Radford et al. 2021), each by itself. The text tower reads s tokens,
 the image tower a class token and the patches of p × p pixels, so s = (side / p)² + 1. With the N, L and d of the tower
@@ -37,17 +50,6 @@ the e channels and a step Δ of rank r, with 2 bytes per value:
 that is the input and the output of the norm (2 d) and, of inner size e, the input and the output of the convolution,
 the input of the scan, Δ before and after the softplus, the scan's output, the gate before and after SiLU, and their
 product. The states, n e values per token, are recomputed from the input of the scan.
-
-Floating-point operations of a pass: 2N for the matrices, and the operations of attention.
-
-    forward, per token    2 N + 2 · Σ over layers of  w_l · a · (d_k + d_v)
-    training              three times that: the backward pass costs two forward passes
-
-N counts the weights of every matrix that a token is multiplied with (twice where a matrix is applied twice, k / X of
-the experts where a token is routed to k of X), without lookup tables. w_l is the number of keys a query attends to.
-With a · d_k = a · d_v = d and full attention, the second term is 4 · L · s · d; then training is the 6N + 12LHQT of
-Chowdhery et al. 2022, appendix B. All s × s scores count, causal or not, as a matrix product computes them. Norms,
-softmax and activations are left out: they grow with the hidden size, not with its square.
 """
 
 from __future__ import annotations
