@@ -32,7 +32,7 @@ READS = {
     ),
     "costs": (
         "from core import catalogue\nfrom core.costs import shape_of\n"
-        "from core.costs import blueprint, known, remarks, start\n"
+        "from core.costs import blueprint, configuration, known, remarks\n"
         "import core.efficiency.epoch, core.efficiency.fit\n"
         "for system in (one for one in catalogue.systems() if one.sizes):\n"
         "    shape_of(system.slug)"

@@ -99,7 +99,7 @@ def cleaned_pages(view: View) -> None:
 CLEANING = Section("cleaning", cleaned_pages, (TEXT, BANNED, LEAST_WORDS, LEAST_SENTENCES))
 
 
-REPEATING = """The old lighthouse keeper climbed the stairs every evening at six, wound the clock, and lit the lamp.
+CORPUS_SAMPLE = """The old lighthouse keeper climbed the stairs every evening at six, wound the clock, and lit the lamp.
 
 Ferry times for the island: seven in the morning, noon, and five in the afternoon. No ferry on Sundays.
 
@@ -112,7 +112,7 @@ In case of fog the keeper rings the bell twice a minute until the last boat has 
 Ferry times for the island: seven in the morning, noon, and five in the afternoon. No ferry on Sundays.
 
 A recipe for soup: carrots, onions, and a leaf of bay; boil it, let it rest for an hour, and serve it with bread."""
-CORPUS = Text(name="corpus", label="Corpus", default=REPEATING, height=170)
+CORPUS = Text(name="corpus", label="Corpus", default=CORPUS_SAMPLE, height=170)
 UNIT = Choice(name="unit", label="Documents", options=cleaning.UNITS, style="row")
 LENGTH = Integer(name="repeat", label="Exact repeat, tokens", default=10, low=3, high=500, width=190)
 NGRAM = Integer(name="ngram", label="n-grams", default=cleaning.NGRAM, low=1, high=20, width=150)
