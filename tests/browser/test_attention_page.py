@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from playwright.sync_api import BrowserContext, expect
 
+from core.content import content
 from tests.browser.conftest import WAIT_MS, Visitor
 
 
@@ -143,6 +144,11 @@ def test_a_token_selected_in_one_view_is_selected_in_all(visitor: Visitor) -> No
     lines.nth(4).click(force=True)
     expect(page).to_have_url(re.compile("token=5"))
     expect(pressed).to_have_attribute("title", re.compile("token 5"))
+    # A link at the foot leads to the top of the next view, also on the same page.
+    page.get_by_role("radio", name="One head").click()
+    page.get_by_role("link", name=content("attention", "heads").front["next"]["label"]).click()
+    expect(page).to_have_url(re.compile("tab=grammar"))
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
 
 
 def test_a_row_of_the_grid_is_the_selected_token(visitor: Visitor) -> None:

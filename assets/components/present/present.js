@@ -15,10 +15,13 @@ function reachable(box) {
   }
 }
 
-// On a telephone the sidebar lies over the page: what is chosen in it would stay covered.
-window.atlasUncovers ??= addEventListener("click", ({ target }) => {
+// On a telephone the sidebar lies over the page: what is chosen in it would stay covered. A link to another view of
+// the same page leads to its top, as one to another page does.
+window.atlasUncovers ??= addEventListener("click", ({ target, ctrlKey, metaKey }) => {
   if (innerWidth <= 768 && target.closest?.("[data-testid=stSidebar] a"))
     setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click());
+  if (!ctrlKey && !metaKey && target.closest?.("[data-testid=stPageLink] a"))
+    document.querySelector("[data-testid=stMain]").scrollTo(0, 0);
 }) ?? true;
 
 export default function (component) {
