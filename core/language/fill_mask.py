@@ -10,11 +10,17 @@ alone: for BERT's 30,522 tokens that product is a large part of a forward pass. 
 (`core.checkpoints.heads`) are added.
 
 Shapes: n input tokens, M masked positions, V vocabulary size, d hidden size.
+
+Ten cloze sentences, the probes, test a model for different kinds of knowledge: eight test what pretraining can teach
+(trivia, syntax, coreference, topic, sentiment, reasoning, arithmetic, bias); two are one sentence with two masks, as
+dynamic masking makes them in different epochs. They come from a lecture: Naveh Porat, "Lecture 11 – Pretraining &
+Transformer Variants", July 2022; the accepted answers are our choice. Results are computed live, never stored.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +33,7 @@ from core.language.text import clean
 from core.language.tokens import check_length, label, likeliest, own_language, style, tokenize, words
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
+from core.settings import ASSETS
 from core.sparse.bigbird import forward
 from core.sparse.longformer import forward as windowed
 
@@ -265,3 +272,65 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     scores = head(states[:, asked])[0, : len(positions)]
     sentence = getattr(model, "sentence", None)  # what the text as a whole adds: `core.checkpoints.heads`
     return scores if sentence is None else scores + sentence(ids, attend, model.get_output_embeddings().weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A sentence with one mask, what it tests, and the accepted answers."""
+
+    name: str
+    text: str
+    asks: str
+    answers: tuple[str, ...]
+    """Accepted words, the most expected first; may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    probe: Probe
+    predictions: tuple[tuple[str, float], ...]
+    """The five most probable tokens, with probabilities."""
+    answer: str | None
+    """The most probable accepted word; None where none is a single token of the vocabulary."""
+    rank: int | None
+    """The rank of that word in the vocabulary, from 1."""
+    probability: float | None
+
+
+PROBES: tuple[Probe, ...] = tuple(
+    Probe(row["name"], row["text"], row["asks"], tuple(row["answers"]))
+    for row in tomllib.loads((ASSETS / "probes.toml").read_text(encoding="utf-8"))["probes"]
+)
+
+
+def run_probe(checkpoint: Checkpoint, probe: Probe) -> ProbeResult:
+    """Predict the mask of a probe, and rank the best of the accepted words in the vocabulary."""
+    scores = probabilities(checkpoint, prepare(checkpoint, probe.text))[0]  # (V,) at the first mask
+    best = scores.topk(5)
+    predictions = tuple(
+        (label(checkpoint.tokenizer, i), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    )
+    scored = [
+        (float(scores[i]), word) for word in probe.answers for i in _single(checkpoint, word) if i < scores.shape[-1]
+    ]
+    if not scored:
+        return ProbeResult(probe, predictions, None, None, None)
+    probability, word = max(scored)
+    return ProbeResult(probe, predictions, word, int((scores > probability).sum()) + 1, probability)
+
+
+def word_probabilities(checkpoint: Checkpoint, text: str, choices: tuple[str, ...]) -> dict[str, float]:
+    """The probability of each of ``choices`` at the first mask of ``text``, without words of several tokens."""
+    scores = probabilities(checkpoint, prepare(checkpoint, text))[0]
+    return {word: max(float(scores[i]) for i in ids) for word in choices if (ids := _single(checkpoint, word))}
+
+
+def _single(checkpoint: Checkpoint, word: str) -> set[int]:
+    """The ids of single tokens for ``word``, with and without a space before it."""
+    tokenizer = checkpoint.tokenizer
+    single: set[int] = set()
+    for form in (word, f" {word}"):
+        ids = tokenizer(form, add_special_tokens=False)["input_ids"]
+        if len(ids) == 1 and ids[0] != tokenizer.unk_token_id:
+            single.add(int(ids[0]))
+    return single

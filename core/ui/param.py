@@ -551,15 +551,11 @@ class Text(Control[str]):
                     st.button(
                         _sample_label(title, sample),
                         key=f"{key}.sample.{title}",
-                        on_click=_take_sample,
+                        on_click=st.session_state.__setitem__,
                         args=(key, sample),
                         width="stretch",
                     )
         return typed
-
-
-def _take_sample(key: str, sample: str) -> None:
-    st.session_state[key] = sample
 
 
 MOST_TRAVELS = 300

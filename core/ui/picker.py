@@ -47,8 +47,7 @@ def _card(spec: CheckpointSpec, card: Card, state: PageState) -> None:
     if card.measures:
         st.subheader("Measured quality", anchor=False)
         rows = [
-            {"measure": m.name, "value": with_unit(_digits(m.value), m.unit), "measured on": m.on}
-            for m in card.measures
+            {"measure": m.name, "value": with_unit(digits(m.value), m.unit), "measured on": m.on} for m in card.measures
         ]
         data_table(rows, f"{spec.slug}-measures", alt=f"Measured quality of {spec.name}")
     for title, lines in (("Strengths", card.strengths), ("Weaknesses", card.weaknesses)):
@@ -96,7 +95,7 @@ def _curve(spec: CheckpointSpec, folder: Path, state: PageState) -> None:
         f"{spec.slug}-learning-curve",
         "Learning curve",
         learning_curve(points, measure, accent(spec.branch), theme=theme()),
-        f"{measure} of {spec.name} over training, from {_digits(first)} to {_digits(last)}",
+        f"{measure} of {spec.name} over training, from {digits(first)} to {digits(last)}",
         Table.from_records(rows),
         heading=True,
     ).draw(state)
@@ -183,20 +182,16 @@ def _size(count: int) -> str:
     return f"{count / 1e6:,.1f} MB" if count < 1e8 else f"{count / 1e6:,.0f} MB"
 
 
-def _digits(value: float) -> str:
+def digits(value: float) -> str:
+    """Three digits, from a thousand on all of the whole number."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def nothing_runs(models: Collection[object]) -> bool:
-    """Whether ``models`` is empty, with a notice if so."""
+    """Whether ``models`` is empty; then a notice says so, and how to change that."""
     if not models:
-        no_models()
+        info(_words("No model"))
     return not models
-
-
-def no_models() -> None:
-    """Draw a notice that nothing runs here, and how to change that."""
-    info(_words("No model"))
 
 
 def _words(part: str, **values: str | int) -> str:

@@ -32,7 +32,6 @@ from core.ui.links import instead, within
 from core.ui.page import BRANCH_TITLES, accent, base_path, theme
 from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice, Text
-from core.ui.picker import no_models
 from core.ui.section import Section, View
 
 WEIGHT = 1e-4
@@ -172,13 +171,6 @@ def _fits(spec: CheckpointSpec) -> bool:
     """Dense attention and one stream."""
     predicts = any(spec.offers(what) for what in ("predicts masked tokens", "continues", "rewrites"))
     return predicts and not spec.sparse and not spec.offers("two streams")
-
-
-def no_model() -> bool:
-    """Whether no model is available; then say so."""
-    if missing := not models():
-        no_models()
-    return missing
 
 
 def transformer(view: View) -> None:

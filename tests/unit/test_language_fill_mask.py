@@ -8,9 +8,8 @@ import pytest
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language.fill_mask import MaskedText, fill_mask, predict, prepare, refill, translate_masks
+from core.language.fill_mask import MaskedText, Probe, fill_mask, predict, prepare, refill, run_probe, translate_masks
 from core.language.generate import generate, prompt_ids, repetition
-from core.language.probes import Probe, run_probe
 from core.language.tokens import max_tokens
 from core.language.types import Alternative, Decoding, MaskPrediction, Token
 from tests import tiny, tinyfamilies

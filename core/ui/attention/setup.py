@@ -18,7 +18,7 @@ from core.ui.heads.text import sentence_of, text_part
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
 from core.ui.param import Carried, Model, Text
-from core.ui.picker import SOURCES, no_models
+from core.ui.picker import SOURCES
 
 MODEL = Model(
     name="model",
@@ -33,13 +33,6 @@ INPUT_SPAN = Carried(name="asked-window", label="Part of that text", as_=link.In
 def models() -> dict[str, CheckpointSpec]:
     """Every model that can run here, by slug."""
     return MODEL.offered()
-
-
-def no_model() -> bool:
-    """Whether no model is available, with a notice if so."""
-    if missing := not models():
-        no_models()
-    return missing
 
 
 def draw_model(state: PageState) -> CheckpointSpec:

@@ -94,10 +94,11 @@ def draw_step(
             if heads > 1:
                 menu = HEAD.with_(high=heads, format="Head %d", width=116, hide_label=True)
                 head = menu.draw(state, tag=f"{spec.slug}.{heads}") - 1
+            change = st.session_state.__setitem__
             for label, to in (("Back", at - 1), ("Next", at + 1)):
                 there = 0 <= to < len(wires)
                 go = (slot, wires[to].slug if there else "")
-                st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=_go, args=go)
+                st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=change, args=go)
     words = step_text(step)
     if presenting():
         view.line(words.text)
@@ -121,10 +122,6 @@ def draw_step(
             state.key("block.csv"),
         )
         _tree_link(step, block, spec, view)
-
-
-def _go(slot: str, slug: str) -> None:
-    st.session_state[slot] = slug
 
 
 def _shown(block: Block, step: Step, head: int, head_name: str, sparse: bool) -> Shown:

@@ -151,11 +151,6 @@ def keep_step(state: PageState, slot: str, step: int) -> None:
     state.set(step=step + 1 if step else None)
 
 
-def keep_clicked(slot: str, step: int) -> None:
-    """Store a step, from 0, that was clicked, for the run that the click starts; a callback."""
-    st.session_state[slot] = step
-
-
 def _short(text: str) -> str:
     return text if len(text) <= 34 else text[:33].rstrip() + "…"
 

@@ -10,8 +10,16 @@ import streamlit as st
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.figures.predictions import percent
-from core.language.fill_mask import MaskedText, predict, prepare, refill
-from core.language.probes import PROBES, ProbeResult, probabilities, run_probe
+from core.language.fill_mask import (
+    PROBES,
+    MaskedText,
+    ProbeResult,
+    predict,
+    prepare,
+    refill,
+    run_probe,
+    word_probabilities,
+)
 from core.language.types import MaskPrediction, Token
 from core.ui.demos.cover import switch
 from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph, sample_pills
@@ -154,7 +162,7 @@ def _verdicts(checkpoint: Checkpoint) -> tuple[tuple[ProbeResult, ...], dict[str
         try:
             verdicts.append(run_probe(checkpoint, probe))
             if not probe.answers:
-                bias = probabilities(checkpoint, probe.text, ("he", "she"))
+                bias = word_probabilities(checkpoint, probe.text, ("he", "she"))
         except InputTooLong:  # a model with few positions
             verdicts.append(ProbeResult(probe, (), None, None, None))
     return tuple(verdicts), bias

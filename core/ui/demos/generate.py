@@ -14,7 +14,7 @@ from core.language.generate import generate, prompted, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
 from core.ui.demos import steps
-from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, token_verdict, walk
+from core.ui.demos.cover import keep_step, step_of, switch, token_verdict, walk
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, sample_pills
 from core.ui.glossary import sentences, warning
@@ -131,7 +131,7 @@ def _explored(view: DemoView, run: steps.Run, decoding: Decoding) -> None:
     greedy = decoding.strategy == "greedy"
     repeated = percent(repetition([s.token.id for s in path]))
     view.note("Repeats: greedy" if greedy else "Repeats: other", share=repeated)
-    steps.steps_table(path, f"{key}.table", step, partial(keep_clicked, slot))
+    steps.steps_table(path, f"{key}.table", step, partial(st.session_state.__setitem__, slot))
 
 
 def _guessed(view: DemoView, run: steps.Run, decoding: Decoding) -> None:

@@ -27,7 +27,7 @@ from core.objectives.sentinels import filled
 from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Position
 from core.ui.demos import steps
-from core.ui.demos.cover import keep_clicked, keep_step, step_of, switch, text_uncovered, words_reconstructed
+from core.ui.demos.cover import keep_step, step_of, switch, text_uncovered, words_reconstructed
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, Menu, every_sample, paragraph, sample_pills, task_samples, underlined
 from core.ui.demos.warm_start import warm_start
@@ -349,7 +349,7 @@ def _explore(
     kind = "repair" if task.repairs else "translate" if task.languages else task.slug
     view.try_and_notice(kind if view.words.has(f"Try: {kind}") else "")
     _measured(view, task)
-    choose = partial(keep_clicked, slot)
+    choose = partial(st.session_state.__setitem__, slot)
     attention_map(view, alignment, weights, which, step, choose)
     steps.steps_table(run.path, state.key("steps.table"), step, choose)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from zlib import crc32
 
 import streamlit as st
@@ -133,7 +134,7 @@ def ranking(view: View) -> None:
     found = session.computed("running-the-model", score, chosen.spec.slug, start, chosen.text, texts)
     with right:
         _picture(view, found)
-    by_sum, by_mean = (sorted(found, key=key, reverse=True) for key in (_total, _mean))
+    by_sum, by_mean = (sorted(found, key=key, reverse=True) for key in (attrgetter("total"), attrgetter("mean")))
     view.say(
         "Same" if by_sum[0] == by_mean[0] else "Answer",
         by_sum=found.index(by_sum[0]) + 1,
@@ -149,14 +150,6 @@ def ranking(view: View) -> None:
     title = view.words.label("table")
     text_table(TextTable(tuple(view.words.front["columns"]), rows, title, (40, 12, 12, 12, 12, 12), (1, 2, 3, 4, 5)))
     view.how_it_works()
-
-
-def _total(candidate: Candidate) -> float:
-    return candidate.total
-
-
-def _mean(candidate: Candidate) -> float:
-    return candidate.mean
 
 
 def _picture(view: View, found: tuple[Candidate, ...]) -> None:

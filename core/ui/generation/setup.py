@@ -19,7 +19,6 @@ from core.links import parameters as link
 from core.ui import param
 from core.ui.demos.demo import every_sample, task_samples
 from core.ui.links import PageState, instead
-from core.ui.picker import no_models
 from core.ui.section import View
 
 PROMPT = "Once upon a time there was a little girl who"
@@ -86,13 +85,6 @@ class Setup:
             AtlasError: the text does not fit the model.
         """
         return start(session.checkpoint(self.spec.slug), self.text, self.task)
-
-
-def no_model() -> bool:
-    """Show a notice where no generative model is installed."""
-    if missing := not MODEL.offered():
-        no_models()
-    return missing
 
 
 def setup(view: View, *, length: bool = True, also: int = 0) -> Setup:

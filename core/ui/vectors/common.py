@@ -80,8 +80,8 @@ def word_box(state: PageState) -> str:
             st.button(
                 title,
                 key=state.key(f"example.{title}"),
-                on_click=_take,
-                args=(state.key("word"), state.key("text"), example, lines.strip()),
+                on_click=st.session_state.update,
+                args=({state.key("word"): example, state.key("text"): lines.strip()},),
                 width="stretch",
             )
     return word
@@ -125,7 +125,3 @@ def line_panel(
 def signed_strips(values: NDArray[np.floating], rows: Sequence[str], columns: Sequence[str], **look: Any) -> go.Figure:
     """A map of signed values without digits in its cells."""
     return strips(values, rows, columns, signed=True, digits=None, theme=theme(), **look)
-
-
-def _take(word: str, text: str, example: str, lines: str) -> None:
-    st.session_state[word], st.session_state[text] = example, lines

@@ -123,18 +123,14 @@ def _presets(view: View, spec: CheckpointSpec) -> None:
         for number, (name, values) in enumerate(presets.items()):
             slots = _slots(spec, layers, view.state)
             key = view.state.key(f"preset.{number}")
-            st.button(name, key=key, on_click=_take, width="stretch", args=(slots, values))
+            change = dict(zip(slots, values, strict=True))
+            st.button(name, key=key, on_click=st.session_state.update, width="stretch", args=(change,))
 
 
 def as_raw(shares: tuple[float, ...]) -> list[float]:
     """Raw weights w whose softmax has these shares, centered at zero and clipped to the sliders' range."""
     logs = np.log(np.maximum(shares, 1e-6))
     return [float(w) for w in np.clip(logs - (logs.max() + logs.min()) / 2, -REACH, REACH).round(1)]
-
-
-def _take(slots: list[str], values: list[float]) -> None:
-    for slot, value in zip(slots, values, strict=True):
-        st.session_state[slot] = value
 
 
 def _points(

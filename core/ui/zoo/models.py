@@ -32,7 +32,7 @@ from core.ui.measuring import measure_button
 from core.ui.page import BRANCH_TITLES, base_path, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real, Words
-from core.ui.picker import SOURCES
+from core.ui.picker import SOURCES, digits
 from core.ui.section import Section, View
 from core.ui.tables import Cell, Link, Row, TextTable, text_table
 
@@ -198,11 +198,7 @@ def _bytes(count: int) -> str:
 def _quality(measure: Measure | None) -> Cell:
     if measure is None:
         return "not stated"
-    return (with_unit(_digits(measure.value), measure.unit), measure.name, measure.on)
-
-
-def _digits(value: float) -> str:
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return (with_unit(digits(measure.value), measure.unit), measure.name, measure.on)
 
 
 def _time(timing: Timing | None, failure: str | None) -> Cell:
