@@ -82,7 +82,6 @@ class Cache:
             self._drop(key)
 
     def clear(self) -> None:
-        """Delete all values."""
         with self._lock:
             self._stored.clear()
             self._bytes = 0

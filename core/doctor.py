@@ -50,7 +50,6 @@ class Report:
     problems: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """The report as printed."""
         blocks = [f"{title}\n" + "\n".join(f"  {line}" for line in lines) for title, lines in self.sections if lines]
         if self.problems:
             blocks.append("Problems\n" + "\n".join(f"  - {problem}" for problem in self.problems))

@@ -80,7 +80,6 @@ class Theme:
 
     @property
     def dark(self) -> bool:
-        """Whether the ground is dark."""
         return self.name == "dark"
 
     @property

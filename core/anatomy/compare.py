@@ -212,8 +212,6 @@ class Layers:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two networks."""
-
     slug: str
     size: str
     name: str

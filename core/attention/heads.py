@@ -202,7 +202,6 @@ def _copies(attention_map: AttentionMap) -> Where:
 
 
 def is_punctuation(label: str) -> bool:
-    """Whether a token is punctuation."""
     text = label.removeprefix("␣")
     text = text[2:] if text.startswith("##") and len(text) > 2 else text
     return bool(text) and all(unicodedata.category(character).startswith("P") for character in text)

@@ -97,7 +97,6 @@ class MergedCorrection:
 
 @lru_cache(maxsize=1)
 def corrections() -> tuple[MergedCorrection, ...]:
-    """All corrections, in the order of the file."""
     file = checked(_File, read_text(DATA / "corrections.toml"), "corrections.toml")
     known = [citation for system in load_all() for citation in (*system.citations, *file.citations)]
     citations_by_key = shared()[0] | {citation.key: citation for citation in known}

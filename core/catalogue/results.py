@@ -257,7 +257,6 @@ def measures(rows: Iterable[Result]) -> tuple[Measure, ...]:
 
 
 def paper(key: str) -> str:
-    """The short name of a paper."""
     return names().papers[key]
 
 

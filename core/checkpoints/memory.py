@@ -88,7 +88,6 @@ class Memory:
 
     @property
     def bytes_used(self) -> int:
-        """Bytes of the loaded models."""
         return sum(loaded.size for loaded in self._loaded.values())
 
     def slugs(self) -> tuple[str, ...]:
@@ -97,7 +96,6 @@ class Memory:
             return tuple(self._loaded)
 
     def clear(self) -> None:
-        """Forget all models."""
         with self._lock:
             self._loaded.clear()
 
@@ -151,7 +149,6 @@ def loaded() -> tuple[str, ...]:
 
 
 def bytes_used() -> int:
-    """Bytes of all loaded models."""
     return models.bytes_used
 
 

@@ -39,7 +39,6 @@ UPDATES: tuple[Part, ...] = ("spans", "unified", "orders")
 
 
 def bundled_root() -> Path:
-    """The folder of the bundled checkpoints."""
     return configuration.ASSETS / "checkpoints"
 
 

@@ -25,8 +25,6 @@ Source = Literal["bundled", "package", "directory", "hub"]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measured value of a card."""
-
     name: str
     value: float
     unit: str

@@ -82,7 +82,6 @@ class States:
 
     @property
     def total(self) -> float:
-        """The sum of all three."""
         return self.weights + self.gradients + self.optimizer
 
 

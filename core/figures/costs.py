@@ -41,7 +41,6 @@ class Bar:
 
     @property
     def total(self) -> float:
-        """The whole bar."""
         return sum(amount for _, amount in self.parts)
 
 

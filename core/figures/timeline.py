@@ -73,7 +73,6 @@ class Box:
 
     @property
     def bottom(self) -> float:
-        """The lower edge."""
         return self.top + self.height
 
     def nearest(self, x: float, y: float) -> tuple[float, float]:

@@ -86,7 +86,6 @@ def tree_pixels(tree: Tree) -> int | None:
 
 
 def tree_alt(tree: Tree) -> str:
-    """The tree in a few sentences."""
     counts = {fate: sum(node.fate == fate for row in tree.rows for node in row) for fate in _FATES}
     best = "".join(node.token for row in tree.rows for node in row if node.best)
     return f"{sentence('Beam search', steps=len(tree.rows), **counts)} Output: {visible(best.strip())}."

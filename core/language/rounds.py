@@ -59,7 +59,6 @@ class Question:
     """Index of the right choice."""
 
     def right(self, response: Response) -> bool:
-        """Whether a visitor's answer is right."""
         if response is None:
             return False
         if self.choices:
@@ -155,7 +154,6 @@ class Turn:
 
     @property
     def right(self) -> bool:
-        """Whether the visitor is right."""
         return self.answer is not None and self.question.right(self.response)
 
 

@@ -33,8 +33,6 @@ _PUBLISHED_PAIR = re.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task that a checkpoint offers."""
-
     slug: str
     label: str
     prefix: str = ""

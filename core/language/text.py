@@ -115,8 +115,6 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of a text."""
-
     text: str
     first: int
     """Its first token, from 1."""

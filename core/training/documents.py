@@ -88,7 +88,6 @@ class Documents:
         return np.asarray(self.sentences.flat[offsets[first] : offsets[last]], dtype=np.int64)
 
     def chunk(self, index: int) -> Ints:
-        """Token ids of one chunk."""
         return self.text(int(self.bounds[index, 0]), int(self.bounds[index, 1]))
 
 

@@ -50,7 +50,6 @@ def hold_out_every(checkpoint: Checkpoint) -> int:
 
 
 def token_ids(checkpoint: Checkpoint, text: str, *, special: bool = False) -> list[int]:
-    """The token ids of a text of any length."""
     ids: list[int] = checkpoint.tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]  # type: ignore[assignment]
     return ids
 

@@ -82,7 +82,6 @@ class Objective(ABC):
         return [np.random.default_rng([self.recipe.seed, 1, step, int(item)]) for item in index]
 
     def to_device(self, batch: Batch) -> Batch:
-        """The batch on the model's device."""
         return {name: value.to(self.device) for name, value in batch.items()}
 
     @abstractmethod

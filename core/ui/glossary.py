@@ -111,7 +111,6 @@ def begin_page() -> None:
 
 
 def href(term: Term) -> str:
-    """The link to a term in the glossary."""
     return base_path() + links.url("glossary", {"term": term.slug})
 
 

@@ -102,7 +102,6 @@ class Offer:
     """Whether the component itself has the rows of the table."""
 
     def rows(self) -> Table | None:
-        """The table, created if need be."""
         return self.table() if callable(self.table) else self.table
 
 

@@ -204,8 +204,6 @@ def _available(options: Mapping[str, str], raw: Value) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Control[str]):
-    """One of several options."""
-
     default: str = ""
     """Empty for the first option."""
     options: Mapping[str, str]

@@ -42,8 +42,6 @@ MOST = 24
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One occurrence of a word in a sentence."""
-
     line: Line
     text: str
     """The sentence as the model read it."""

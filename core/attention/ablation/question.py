@@ -240,7 +240,6 @@ def best(question: Question, logs: Tensor, k: int) -> MaskPrediction:
 
 
 def names(question: Question, ids: Sequence[int]) -> tuple[str, ...]:
-    """The labels of answers."""
     if question.answers:
         return tuple(question.answers[i] for i in ids)
     return tuple(label(question.checkpoint.tokenizer, i) for i in ids)

@@ -53,8 +53,6 @@ class Tensors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lane:
-    """One side of the model."""
-
     side: Side
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
@@ -71,8 +69,6 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overview:
-    """A run of a model."""
-
     lanes: tuple[Lane, ...]
     """The one that predicts is the last."""
     answers: tuple[MaskPrediction, ...]

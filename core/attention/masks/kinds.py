@@ -47,8 +47,6 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A pattern with a name."""
-
     key: str
     title: str
     build: Callable[[Axes, Numbers], Pattern]

@@ -92,7 +92,6 @@ DEFAULTS = (Card("greedy"), Card("sample", 1.0), Card("top_p", 0.9, 0.7), Card("
 
 
 def new_card(kind: Kind) -> Card:
-    """A card of this kind with default values."""
     return Card(kind, NUMBERS[kind].start if kind in NUMBERS else 0.0)
 
 

@@ -73,7 +73,6 @@ class Drafted:
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The token ids of the text."""
         return tuple(token for round_ in self.rounds for token in round_.written)
 
     @property

@@ -193,7 +193,6 @@ class Row:
 
     @property
     def removed(self) -> bool:
-        """Whether the rule removes it."""
         return self.after == 0 < self.before
 
 

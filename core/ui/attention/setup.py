@@ -36,7 +36,6 @@ def models() -> dict[str, CheckpointSpec]:
 
 
 def draw_model(state: PageState) -> CheckpointSpec:
-    """Draw the menu of live models."""
     specs = models()
     names = {
         slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)} · {SOURCES[spec.source]}"

@@ -180,7 +180,6 @@ def _table(shown: Shown) -> Table:
 
 
 def _legend(shown: Shown, view: View) -> str:
-    """The legend of colors and cells."""
     step, values, computed, words = shown.step, shown.values, shown.computed, view.words
     if step.name == "mask":
         parts = [words.part("Legend: full mask" if np.isfinite(values).all() else "Legend: mask")]

@@ -58,7 +58,6 @@ def draw(view: DemoView) -> None:
 
 
 def _continuations(view: DemoView, prompt: str, continuations: Mapping[str, str]) -> None:
-    """Draw a card for each code."""
     for at, (label, text) in enumerate(continuations.items()):
         if at % _COLUMNS == 0:
             columns = st.columns(_COLUMNS)

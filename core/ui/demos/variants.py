@@ -210,7 +210,6 @@ def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, s
 
 
 def _query_row(view: DemoView, parts: ScoreComponents, layer: int, head: int, query: int) -> None:
-    """Draw the query's row as a table."""
     scores = parts.scores[layer, :, head, query]  # (3, n)
     rows = [
         {

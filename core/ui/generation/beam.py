@@ -63,7 +63,6 @@ def beam_search(view: View) -> None:
 
 
 def _tree(chosen: Setup, decoding: Decoding) -> Tree:
-    """The search tree, cached."""
     with st.spinner(session.waiting("searching"), show_time=True):
         return session.results.get_or_compute(
             ("tree", *chosen.key, decoding),

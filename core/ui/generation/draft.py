@@ -56,7 +56,6 @@ class Speculation:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """A cache key of the text."""
         slug = self.target.spec.slug
         how = (self.length, self.ahead, self.temperature, self.seed, self.common)
         return (slug, session.files(slug), self.prompt, *how)

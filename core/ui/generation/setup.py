@@ -106,7 +106,6 @@ def setup(view: View, *, length: bool = True, also: int = 0) -> Setup:
 
 
 def number_box(number: Number, value: float, key: str) -> float:
-    """Draw the box of a strategy's number."""
     if number.whole:
         return float(st.number_input(number.name, int(number.low), int(number.high), int(value), key=key, width=102))
     return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=102))

@@ -102,7 +102,6 @@ def strategies(view: View) -> None:
 
 
 def _add(state: PageState, cards: Sequence[Card]) -> None:
-    """Draw the button that adds a strategy."""
     words, used = [write(card) for card in cards], {card.kind for card in cards}
     added = write(new_card(next((kind for kind in NAMES if kind not in used), "sample")))
     st.button(

@@ -83,7 +83,6 @@ EXAMPLES = (
 
 
 def masks(view: View) -> None:
-    """Draw the whole section."""
     state = view.state
     choice, axes = chosen(view)
     key = state.key("masks.board")

@@ -56,7 +56,6 @@ class Inputs:
         return np.random.default_rng(self.seed)
 
     def number(self, name: str) -> int:
-        """An integer setting."""
         return int(self.options[name])
 
     def word(self, name: str) -> str:
@@ -146,8 +145,6 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A pretraining objective."""
-
     slug: str
     """Also the name of its content file."""
     branch: Literal["encoder", "decoder", "encoder-decoder", "efficient"]

@@ -108,7 +108,6 @@ class Round:
         _count()
 
     def show(self, number: int) -> None:
-        """Go to a question."""
         st.session_state[self.state.key(f"rounds.question.{self.kind}")] = number
         _count()
 

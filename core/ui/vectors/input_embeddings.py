@@ -141,7 +141,6 @@ def _one_token(view: View, sums: InputEmbeddings, spec: CheckpointSpec) -> None:
 
 
 def _formula(view: View, sums: InputEmbeddings) -> None:
-    """Draw the formulas of the sum, the norm and the share."""
     symbols = "; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts)
     norm = ["Norm"] if "norm" in sums.after else []
     view.how_it_works("Sum", *norm, "Share", formula=" + ".join(sums.formulas.values()), symbols=symbols)

@@ -54,7 +54,6 @@ _SHIFTS = (0, 10, 100, 1000)
 
 
 def rotary(view: View) -> None:
-    """Draw rotary position embeddings."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         width = stepped(WIDTH.with_(label="Head dimension", default=32), _ROTARY_WIDTHS, state, tag="rotary.width")
@@ -186,7 +185,6 @@ def positions(view: View) -> None:
 
 
 def learned(view: View) -> None:
-    """A learned table of positions."""
     param = MODEL_OF_KIND.with_(fits=lambda spec: spec.offers("learned positions"))
     if not param.offered():
         view.note("Not here: learned")

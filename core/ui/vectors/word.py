@@ -83,7 +83,6 @@ def one_word(view: View) -> None:
 
 
 def name_of(stop: int, layers: int) -> str:
-    """The name of a slider position."""
     if stop == STATIC:
         return "static"
     return "embeddings" if stop == 0 else f"layer {stop}" + (", the last" if stop == layers else "")
