@@ -38,6 +38,10 @@ Progress = Callable[[float, str], object]
 """Called with the share done, from 0 to 1, and the current step; an exception from it stops the measurement."""
 
 
+def silent(share: float, doing: str) -> None:
+    """Tells nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class Timing:
     """Seconds of one forward pass over ``tokens`` tokens, of ``runs`` passes with ``threads`` threads."""
@@ -51,13 +55,12 @@ class Timing:
     threads: int
 
 
-def measure(checkpoint: Checkpoint, progress: Progress | None = None) -> Timing:
+def measure(checkpoint: Checkpoint, tell: Progress = silent) -> Timing:
     """Time the forward pass of a loaded model, which is only read.
 
     Raises :class:`InputUnusable` for a model that needs more than a text as input.
     """
     ids = tokens_of(checkpoint)
-    tell = progress or (lambda share, doing: None)
     name = checkpoint.spec.name
     tell(0.0, f"{name}: warming up")
     try:

@@ -7,6 +7,7 @@ quotation marks stay as they are, since no label stands inside an attribute.
 from html import escape
 
 from core.content import content
+from core.finetuning.measured import Spread
 
 
 def sentence(part: str, /, **values: str | int) -> str:
@@ -42,6 +43,11 @@ def in_words(number: int) -> str:
 def percent(share: float) -> str:
     """A share between 0 and 1: ``21.4%``; ``< 0.1%`` for what is there but would round to nothing."""
     return "< 0.1%" if 0 < share < 0.0005 else f"{100 * share:.1f}%"
+
+
+def plus_minus(spread: Spread) -> str:
+    """Mean and standard deviation of shares: ``84.0% ± 1.2``."""
+    return f"{percent(spread.mean)} ± {100 * spread.deviation:.1f}"
 
 
 def with_unit(value: str, unit: str) -> str:

@@ -66,14 +66,14 @@ def pattern(
         text=[[names[kind] for kind in row] for row in kinds.tolist()],
         hovertemplate="query position %{y}<br>key position %{x}<br><b>%{text}</b><extra></extra>",
         more=legend,
-        height=460,
+        height=430,
         layout={
             "shapes": [box(0, end, start, start + block_size, color=theme.ink, width=1.5) for start in starts],
             "annotations": [
-                note(label(text), end, y, xanchor="left", font={"size": 12})
+                note(text, end, y, xanchor="left", align="left", font={"size": 12})
                 for y, text in _side_labels(marks, end, block_size)
             ],
-            "margin": {"r": 84 if marks else 8},
+            "margin": {"r": 52 if marks else 8},
             "legend": {"y": -0.02, "x": 0.5, "xanchor": "center", "yanchor": "top"},
             "dragmode": "zoom",
         },
@@ -91,13 +91,13 @@ def _square(cell: int, count: int) -> tuple[Labels, Labels]:
 
 
 def _side_labels(marks: Sequence[tuple[int, str]], end: int, block_size: int) -> list[tuple[float, str]]:
-    """(height, text) beside the figure; marks too close for separate labels share one."""
+    """(height, text) beside the figure; marks too close for separate labels share one. Names are the app's own."""
     placed: list[tuple[float, str]] = []
     for position, name in sorted(marks):
         middle = position // block_size * block_size + block_size / 2
         if placed and middle - placed[-1][0] < 0.06 * end:
             above, names = placed.pop()
-            placed.append(((above + middle) / 2, f"{names}, {name}"))
+            placed.append(((above + middle) / 2, f"{names},<br>{name}"))
         else:
             placed.append((middle, name))
     return placed

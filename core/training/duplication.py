@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from core.efficiency.duplication import CHUNK, EVALUATED, FILE, POSITIONS, STEPS, SYMBOLS, TRAINED, Row, stored
 from core.efficiency.lengths import machine
-from core.efficiency.timing import Progress
+from core.efficiency.timing import Progress, silent
 from core.sparse import reformer
 from core.training.files import append
 from core.turns import turns
@@ -85,7 +85,7 @@ def second_word(model: DuplicationModel, ids: Tensor, rounds: int) -> tuple[Tens
     return model(ids, rounds)[:, half:-1], ids[:, half + 1 :]
 
 
-def trained(rounds: int, seed: int, steps: int = STEPS, tell: Progress = lambda share, doing: None) -> DuplicationModel:
+def trained(rounds: int, seed: int, steps: int = STEPS, tell: Progress = silent) -> DuplicationModel:
     """A model after training with that many rounds; a function of the seed."""
     model = DuplicationModel(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0, betas=(0.9, 0.98))

@@ -26,7 +26,7 @@ import torch
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.lengths import machine
-from core.efficiency.timing import Progress
+from core.efficiency.timing import Progress, silent
 from core.errors import AtlasError
 from core.finetuning import measured
 from core.finetuning.distill import STEPS, accuracy, distill, scores_of, student_of
@@ -105,8 +105,8 @@ def repeat_student(teacher: Checkpoint, alpha: float, temperature: int, tell: Pr
         LabeledSet(tuple(sides["labeled"]), tuple(sides["held out"])),
         [e.text for e in sides["unlabeled"]],
     )
-    tell(0.0, "the teacher")
-    scores = scores_of(fine_tuned(teacher, data, TEACHER), unlabeled)
+    learner = fine_tuned(teacher, data, TEACHER, lambda share, doing: tell(share / 2, f"the teacher: {doing}"))
+    scores = scores_of(learner, unlabeled)
     steps = []
     for step in distill(student_of(teacher), data, unlabeled, scores, alpha, temperature, 0):
         steps.append(step)
@@ -127,11 +127,11 @@ def drawn(examples: Sequence[Example], labeled: int, seed: int, held_out: int) -
     return LabeledSet(tuple(pool[:labeled]), tuple(examples[:held_out])), pool[labeled:]
 
 
-def fine_tuned(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Learner:
+def fine_tuned(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, tell: Progress = silent) -> Learner:
     """A model after training; it is measured once, afterwards."""
     learner = Learner(checkpoint, len(data.labels), setup)
-    for _ in learner.train(LabeledSet(data.train, data.train[:1])):
-        pass
+    for epoch in learner.train(LabeledSet(data.train, data.train[:1])):
+        tell(epoch.number / setup.epochs, f"{epoch.number} of {setup.epochs} passes")
     return learner
 
 
@@ -173,7 +173,7 @@ def sweep_widths(
             yield [Width(trained, size, seed, setup.rate, learner.trained, accuracy(learner, data))]
 
 
-def measure_networks(teacher: Checkpoint, text: str, tell: Progress = lambda share, doing: None) -> list[Network]:
+def measure_networks(teacher: Checkpoint, text: str, tell: Progress = silent) -> list[Network]:
     """Parameters, and the time of one sentence, of teacher and student."""
     both = {"teacher": teacher, "student": student_of(teacher)}
     learners = {name: Learner(one, len(KINDS), TEACHER) for name, one in both.items()}

@@ -75,16 +75,28 @@ def _framed(tokenizer: Any, single: str, pair: str = "") -> Any:
 
 
 def wordpiece(texts: Iterable[str], size: int, special: Mapping[str, str] = BERT) -> Any:
-    """Uncased WordPiece (Schuster & Nakajima, 2012) with the normalization and template of BERT, or of XLM."""
-    tokenizer: Any = Tokenizer(models.WordPiece(unk_token=special["unk_token"]))
-    accents = None if special is BERT else False  # XLM keeps those of French
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=accents)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=list(special.values()), limit_alphabet=200, show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
+    """Uncased WordPiece (Schuster & Nakajima, 2012) with the normalization and template of BERT, or of XLM.
+
+    The library numbers the characters inside words in an order that differs between processes, and breaks ties of
+    counts by those numbers; here they are numbered beforehand, so that training is reproducible.
+    """
+    kept, named = list(texts), list(special.values())
+
+    def trained(most: int, inside: Sequence[str] = ()) -> Any:
+        tokenizer: Any = Tokenizer(models.WordPiece(unk_token=special["unk_token"]))
+        accents = None if special is BERT else False  # XLM keeps those of French
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=accents)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=most, special_tokens=[*named, *inside], limit_alphabet=200, show_progress=False
+        )
+        tokenizer.train_from_iterator(kept, trainer)
+        return tokenizer
+
+    tokenizer = trained(1)
+    inside = sorted(piece for piece in tokenizer.get_vocab() if piece.startswith("##"))
+    tokenizer.model = models.WordPiece(trained(size, inside).get_vocab(), unk_token=special["unk_token"])
     if "cls_token" in special:
         return _framed(tokenizer, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1")
     return _framed(tokenizer, "</s> $A </s>", "</s> $A </s> </s> $B </s>")

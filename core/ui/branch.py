@@ -148,7 +148,7 @@ def _choose(opens: Callable[[PageState], str], own: Mapping[str, Section], view:
             slug: f"{system.name} ({system.year}){f' · {system.saves[0]}' if saving else ''}"
             for slug, system in systems.items()
         }
-        menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems), width=350 if saving else 260)
+        menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems), width=380 if saving else 260)
         system = systems[menu.draw(state)]
         section = own.get(system.slug)
         spec = _model(system, specs, state, section.words(branch).label("model") if section else "")

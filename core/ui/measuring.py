@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import session
-from core.content import content
+from core.content import Content, content
 from core.costs.trained import Run
+from core.figures.labels import percent
 from core.ui.glossary import terms
 from core.ui.links import PageState
 from core.ui.section import View
@@ -75,26 +77,47 @@ class Measurement(Generic[T]):
         st.rerun()
 
 
-class Repeated:
-    """A run of seed 0 with its button; ``own`` is its repetition, None before any."""
+class Repeated(Measurement[T]):
+    """A stored training run of seed 0 that a visitor repeats here: with the same seed and data, but with the rounding
+    of another processor, which grows with every step.
 
-    def __init__(self, view: View, stored: Sequence[Run], wanted: Run, at: DeltaGenerator) -> None:
-        self.stored = next(run for run in stored if run.point == wanted.point)
-        self._measurement: Measurement[Run] = Measurement(
-            view.state, "again", ("training run", wanted.point), training=True
-        )
-        self._measurement.draw(at)
-        self.own = self._measurement.result
-        if self.own:
-            view.note("Again", own=f"{self.own.loss:.4f}", stored=f"{self.stored.loss:.4f}")
+    Args:
+        at: the place of the button.
+        run: what is trained, under which all visitors share the result.
+        train: trains it, after the page is drawn.
+    """
+
+    def __init__(
+        self, view: View, at: DeltaGenerator, run: tuple[Hashable, ...], train: Callable[[session.Progress], T]
+    ) -> None:
+        super().__init__(view.state, f"again.{run[0]}", run, training=True)
+        self.draw(at)
+        view.later.append(lambda: self.run(train))
+
+    def note(self, words: Content, own: Callable[[T], str], stored: str) -> None:
+        """Say what came out beside what is stored, or what the button does: the section's label ``repeat``."""
+        if (result := self.result) is None:
+            st.caption(terms(words.label("repeat")))
         else:
-            view.note("Repeat")
+            st.caption(terms(content("frame", "links").part("Again", own=own(result), stored=stored)))
 
-    def run(self) -> None:
-        """Train if the button was clicked; called last."""
-        self._measurement.run(self._train)
 
-    def _train(self, tell: session.Progress) -> Run:
-        from core.training.scaling import repeat
+def of_seeds(values: Sequence[float], written: Callable[[float], str] = percent) -> str:
+    """The value of seed 0, which comes first, and the range of all seeds."""
+    ends = f" ({len(values)} seeds: {written(min(values))} to {written(max(values))})"
+    return f"{written(values[0])}{ends * (len(values) > 1)}"
 
-        return repeat(self.stored, tell)
+
+def decoder_again(view: View, at: DeltaGenerator, runs: Sequence[Run], point: tuple[float, ...]) -> Run | None:
+    """Draw the button of a stored decoder and its loss beside the stored ones; return it trained again, if it was."""
+    run = next(run for run in runs if run.point == point)
+    again: Repeated[Run] = Repeated(view, at, ("run", point), partial(_decoder, run))
+    losses = [one.loss for one in sorted(runs, key=lambda one: one.seed) if one.point[:-1] == point[:-1]]
+    again.note(view.words, lambda own: f"{own.loss:.4f}", of_seeds(losses, "{:.4f}".format))
+    return again.result
+
+
+def _decoder(run: Run, tell: session.Progress) -> Run:
+    from core.training.scaling import repeat
+
+    return repeat(run, tell)

@@ -57,7 +57,7 @@ def test_the_gradient_noise_of_a_live_decoder_is_measured_by_a_click() -> None:
 def test_a_stored_training_run_is_trained_again_by_a_click(page: str, query: dict[str, str]) -> None:
     at = opened(page, **query)
     widget(at.button, "Train here").click().run(timeout=120)
-    own, stored = map(float, re.search(r"loss ([\d.]+); stored: ([\d.]+)", shown(at)).groups())  # type: ignore[union-attr]
+    own, stored = map(float, re.search(r"server: ([\d.]+); stored: ([\d.]+)", shown(at)).groups())  # type: ignore[union-attr]
     assert own == pytest.approx(stored, abs=2e-3)
     assert widget(at.button, "Train here"), "it can be repeated"
 

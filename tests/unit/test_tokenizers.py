@@ -76,6 +76,16 @@ def test_one_word_under_every_kind_by_hand() -> None:
     assert pieces("words", "The owl xyzzy.") == ["the", "owl", "[UNK]", "."]
 
 
+def test_wordpiece_numbers_its_characters_in_the_same_order_in_every_process() -> None:
+    """The library's own order is that of a hash table, which each process seeds anew."""
+    tokenizer = plain_bpe.wordpiece(iter(["banana bandana cabana", "zebra kayak"]), 40)
+    vocab = tokenizer.get_vocab()
+    inside = [piece for piece in sorted(vocab, key=vocab.__getitem__) if piece.startswith("##") and len(piece) == 3]
+    assert inside == sorted(inside)
+    assert [vocab[name] for name in plain_bpe.BERT.values()] == list(range(5))
+    assert tokenizer.encode("banana [MASK] cabana").tokens[2] == "[MASK]"
+
+
 def test_plain_bpe_marks_the_end_of_a_word_and_keeps_capitals() -> None:
     found = cut(HERE["bpe"], "The owl, the 猫!")
     assert [token.piece for token in found.tokens] == ["The</w>", "owl</w>", ",</w>", "the</w>", "<unk>", "!</w>"]

@@ -17,7 +17,7 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, Json
 from core.table import Table
 from core.ui.formulas import formula
-from core.ui.measuring import Repeated
+from core.ui.measuring import decoder_again
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real
@@ -75,10 +75,9 @@ def draw(view: View) -> None:
     text_table(TextTable(headings, rows, view.words.label("table"), (25, 17, 14, 14, 13, 17), (1, 2, 3, 4)))
     view.try_and_notice()
     view.note("Scale")
-    again = _trained_here(view)
+    _trained_here(view)
     for key in ("kaplan", "hoffmann"):
         formula(key, formulas(DATA / "scaling.toml"))
-    again.run()
 
 
 def _colors() -> tuple[str, ...]:
@@ -143,9 +142,8 @@ def _by_compute(view: View, known: dict[str, Law], compute: float) -> None:
     Panel("scaling-compute", view.words.label("best"), figure, alt, table, heading=True).draw(view.state)
 
 
-def _trained_here(view: View) -> Repeated:
-    """The decoders trained for this page, the law fitted to them, its exponents beside the published ones; and one of
-    the runs to repeat."""
+def _trained_here(view: View) -> None:
+    """The decoders trained for this page, the law fitted to them, its exponents beside the published ones."""
     runs, constants = read(Run, "scaling"), {one.name: one for one in read(Fitted, "scaling-fits")}
     own, groups = fitted_law(constants), by_setting(runs)
     sizes, tokens = sorted({key[0] for key in groups}), sorted({int(key[1]) for key in groups})
@@ -155,14 +153,14 @@ def _trained_here(view: View) -> Repeated:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         size = tuple(map(int, NETWORK.draw(view.state).split("x")))
         amount, place = int(AMOUNT.draw(view.state)), st.empty()
-    wanted = next(run for run in runs if ((run.layers, run.width), run.tokens, run.seed) == (size, amount, 0))
-    again = Repeated(view, runs, wanted, place)
+    run = next(run for run in runs if ((run.layers, run.width), run.tokens, run.seed) == (size, amount, 0))
+    again = decoder_again(view, place, runs, run.point)
     table = Table.from_records([asdict(run) for run in runs])
     alt = view.words.part("Alt: own", alpha=_within(constants["alpha"]), beta=_within(constants["beta"]))
     for column, at, across in zip(st.columns(2, gap="large"), (1, 0), ("own-tokens", "own-sizes"), strict=True):
         with column:
             title = view.words.label(across)
-            figure = _points(groups, own, at, title, again.own, view.words.label("again"))
+            figure = _points(groups, own, at, title, again, view.words.label("again"))
             Panel(across, title, figure, alt, table if at else None).draw(view.state)
     text_table(
         TextTable(
@@ -173,7 +171,6 @@ def _trained_here(view: View) -> Repeated:
     steps = [f"{count // runs[0].batch:,}" for count in (tokens[0], tokens[-1])]
     times = f"{sizes[-1] / sizes[0]:.0f}"
     view.note("Own scale", low=steps[0], high=steps[1], times=times, gain=f"{most[0] - most[-1]:.2f}")
-    return again
 
 
 def _within(one: Fitted) -> str:

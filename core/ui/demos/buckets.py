@@ -20,7 +20,7 @@ from core.sparse.reformer import by_context, count_scores, inversion_error, shap
 from core.table import Table
 from core.ui.demos.cover import choice_judge
 from core.ui.demos.demo import Demo, DemoView, Menu
-from core.ui.measuring import Measurement
+from core.ui.measuring import Repeated, of_seeds
 from core.ui.page import theme
 from core.ui.param import Choice, Integer, Seed, Text
 
@@ -79,7 +79,7 @@ def hashing_demo(view: DemoView) -> None:
     with st.expander("Cost against length"):
         _growth(view, hashing.chunk)
     with st.expander(view.words.label("duplication")):
-        again, taught = _duplication(view)
+        _duplication(view)
     # computed when opened: they take seconds
     for name, label, draw in (
         ("recall", "Recall against work", partial(_recall, view, ids, layer - 1, head - 1, seed)),
@@ -100,10 +100,9 @@ def hashing_demo(view: DemoView) -> None:
         width=config.hidden_size,
         megabytes=f"{8 * n * config.hidden_size / 1e6:.1f}",
     )
-    again.run(lambda tell: _trained(taught, tell))
 
 
-def _trained(rounds: int, tell: session.Progress) -> dict[int, float]:
+def _train(rounds: int, tell: session.Progress) -> dict[int, float]:
     from core.training.duplication import repeat
 
     return repeat(rounds, tell)
@@ -191,9 +190,8 @@ def _growth(view: DemoView, chunk: int) -> None:
     view.picture("bucket-costs", figure, Table.from_columns(columns), note="Growth")
 
 
-def _duplication(view: DemoView) -> tuple[Measurement[dict[int, float]], int]:
-    """Draw the accuracy of models on 0w0w by rounds in training and at evaluation, as the sweep stored it; return the
-    training of one of them again, and its rounds."""
+def _duplication(view: DemoView) -> None:
+    """Draw the accuracy of models on 0w0w by rounds in training and at evaluation, as the sweep stored it."""
     rows = duplication.stored()
     known = {n: f"{n} round{'s' * (n > 1)}" if n else "full" for n in duplication.EVALUATED}
     shares = [[duplication.accuracy(one, other) for other in known] for one in duplication.TRAINED]
@@ -218,17 +216,14 @@ def _duplication(view: DemoView) -> tuple[Measurement[dict[int, float]], int]:
         seeds=len({row.seed for row in rows}),
         steps=f"{rows[0].steps:,}",
         seconds=f"{median(row.seconds for row in rows):.0f}",
-        machine=plain_machine(rows[0].machine),
+        machine=", ".join(dict.fromkeys(plain_machine(row.machine) for row in rows)),
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         taught, place = int(TAUGHT.draw(view.state)), st.empty()
-    again: Measurement[dict[int, float]] = Measurement(view.state, "again", ("duplication", taught), training=True)
-    again.draw(place)
-    if found := again.result:
-        first = {row.evaluated: row.accuracy for row in rows if (row.trained, row.seed) == (taught, 0)}
-        words = [f"{known[n]} {percent(share)} ({percent(first[n])})" for n, share in found.items()]
-        view.note("Again", values=", ".join(words))
-    return again, taught
+    again: Repeated[dict[int, float]] = Repeated(view, place, ("duplication", taught), partial(_train, taught))
+    own = {n: [r.accuracy for r in rows if (r.trained, r.evaluated) == (taught, n)] for n in known}
+    stored = ", ".join(f"{known[n]} {of_seeds(shares)}" for n, shares in own.items())
+    again.note(view.words, lambda found: ", ".join(f"{known[n]} {percent(s)}" for n, s in found.items()), stored)
 
 
 def reading_demo(view: DemoView) -> None:

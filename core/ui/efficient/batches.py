@@ -17,7 +17,7 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.table import Table
 from core.ui.branch import BranchView
-from core.ui.measuring import Measurement, Repeated
+from core.ui.measuring import Measurement, decoder_again
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Model
@@ -74,13 +74,12 @@ def draw(view: BranchView) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch, rate = (float(param.draw(state)) for param in REPEATED)
         place = st.empty()
-    again = Repeated(view, runs, Run(*SWEPT[0], SWEPT[1], int(batch), rate, 0), place)
-    _losses(view, runs, again.own)
+    again = decoder_again(view, place, runs, Run(*SWEPT[0], SWEPT[1], int(batch), rate, 0).point)
+    _losses(view, runs, again)
     noisy = len({row.seed for row in rows if not row.model})
     view.note("Trained", tokens=f"{SWEPT[1]:,}", seeds=len({run.seed for run in runs}), noisy=noisy)
     view.how_it_works(window=noise.WINDOW, group=noise.GROUP)
     measurement.run(lambda tell: _watched(spec.slug, tell))
-    again.run()
 
 
 def _watched(slug: str, tell: session.Progress) -> noise.Noise:

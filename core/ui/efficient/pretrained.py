@@ -9,7 +9,7 @@ from statistics import fmean
 import streamlit as st
 
 from core.costs.trained import OBJECTIVES, PRETRAINED, Pretrained, read
-from core.figures.labels import in_operations, percent, short, whole
+from core.figures.labels import in_operations, percent, plus_minus, short, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, title
 from core.finetuning.measured import Spread
@@ -48,16 +48,16 @@ def draw_pretrained(view: View) -> None:
         tokens=short(PRETRAINED[-1]),
         numbers=view.words.part(
             "Trained",
-            masked=_written(masked),
-            replaced=_written(replaced),
-            start=_written(start),
+            masked=plus_minus(masked),
+            replaced=plus_minus(replaced),
+            start=plus_minus(start),
             learned=percent(last["replaced"].learned),
             runs=len(masked.values),
         ),
     )
     _picture(view, rows, against, measure)
     few = max(row.tokens for row in rows if row.objective == OBJECTIVES[2])
-    some, every = (_written(_spread(rows, name, few, measure)) for name in OBJECTIVES[:0:-1])
+    some, every = (plus_minus(_spread(rows, name, few, measure)) for name in OBJECTIVES[:0:-1])
     view.note("Positions", tokens=short(few), some=some, every=every)
     view.how_it_works(
         "Pretraining",
@@ -78,10 +78,6 @@ def _spread(rows: Sequence[Pretrained], objective: str, tokens: int, measure: st
 
 def _negative(gain: Spread) -> bool:
     return Spread(tuple(-value for value in gain.values)).positive
-
-
-def _written(spread: Spread) -> str:
-    return f"{percent(spread.mean)} ± {100 * spread.deviation:.1f}"
 
 
 def _picture(view: View, rows: Sequence[Pretrained], against: str, measure: str) -> None:

@@ -131,7 +131,7 @@ def _parameters(view: BranchView, system: System) -> None:
         tokens=shared.tokens,
     )
     left, middle, right = st.columns(3, gap="medium")
-    factorized = f"V × E + E × H, E = {size}"
+    factorized = f"V × E + E × H, E\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{size}"
     with left:
         amounts = (Amount("V × H", shared.embeddings(None)), Amount(factorized, shared.embeddings(size)))
         _amounts(view, "embeddings", amounts, factorized, _short)

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import streamlit as st
 
-from core.figures.labels import in_bytes, percent, short
+from core.figures.labels import in_bytes, percent, plus_minus, short
 from core.figures.labels import whole as round_number
 from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import DASHES
@@ -43,9 +43,9 @@ def draw(view: View) -> None:
         share=percent(own / whole),
         trained=short(own),
         bytes=in_bytes(BYTES * own),
-        own=draw_accuracy(spread[kind, size]),
-        head=draw_accuracy(spread["head", 0]),
-        all=draw_accuracy(spread["all", 0]),
+        own=plus_minus(spread[kind, size]),
+        head=plus_minus(spread["head", 0]),
+        all=plus_minus(spread["all", 0]),
         whole=in_bytes(BYTES * whole),
     )
     _picture(view, runs, (kind, size))
@@ -59,10 +59,6 @@ def draw(view: View) -> None:
     )
     rates = {trained: rows[0].rate for (trained, _), rows in runs.items()}
     view.how_it_works(**{name: f"{rate:g}" for name, rate in rates.items()})
-
-
-def draw_accuracy(spread: Spread) -> str:
-    return f"{percent(spread.mean)} ± {100 * spread.deviation:.1f}"
 
 
 def _picture(view: View, runs: Runs, chosen: tuple[str, int]) -> None:

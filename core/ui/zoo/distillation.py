@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from core import checkpoints, session
 from core.efficiency.lengths import plain_machine
-from core.figures.labels import percent, short
+from core.figures.labels import percent, plus_minus, short
 from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import DASHES
-from core.finetuning.measured import ALPHAS, TEMPERATURES, Distillation, Network, Spread, Step, distillation, networks
+from core.finetuning.measured import ALPHAS, TEMPERATURES, Distillation, Network, Step, distillation, networks
 from core.table import Table
-from core.ui.measuring import Measurement
+from core.ui.measuring import Measurement, Repeated, of_seeds
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -45,26 +46,21 @@ def draw(view: View) -> None:
         button, training = st.empty(), st.empty()
     measurement: Measurement[dict[str, Network]] = Measurement(state, "times", ("student and teacher",))
     measurement.draw(button)
-    again: Measurement[list[Step]] = Measurement(state, "again", ("student", alpha, t), training=True)
-    again.draw(training)
+    again: Repeated[list[Step]] = Repeated(view, training, ("student", alpha, t), partial(_train, alpha, t))
     own, alone, teacher = runs.last(alpha, t), runs.last(LABELS, t), runs.other("teacher")
     gain, net = own.minus(alone), measurement.result or networks()
     view.say(
         "Result: labels alone" if alpha == LABELS else "Result: helps" if gain.positive else "Result: no help",
-        own=_accuracy(own),
-        alone=_accuracy(alone),
-        teacher=_accuracy(teacher),
+        own=plus_minus(own),
+        alone=plus_minus(alone),
+        teacher=plus_minus(teacher),
         majority=percent(runs.other("majority").mean),
         gain=f"{100 * gain.mean:+.1f}".replace("-", "−"),
         better=sum(value > 0 for value in gain.values),
         seeds=runs.seeds,
     )
     _curves(view, runs, alpha, t, again.result or ())
-    if steps := again.result:
-        stored = runs.last(alpha, t).values[0]
-        view.note("Again", own=percent(steps[-1].accuracy), stored=percent(stored))
-    else:
-        view.note("Repeat")
+    again.note(view.words, lambda steps: percent(steps[-1].accuracy), of_seeds(own.values))
     view.note(
         "Sizes",
         student=_size(net["student"]),
@@ -78,7 +74,6 @@ def draw(view: View) -> None:
     _grid(view, runs, t)
     view.how_it_works(seeds=runs.seeds)
     measurement.run(_time)
-    again.run(lambda tell: _trained(alpha, t, tell))
 
 
 def _time(tell: session.Progress) -> dict[str, Network]:
@@ -89,14 +84,10 @@ def _time(tell: session.Progress) -> dict[str, Network]:
     return {network.model: network for network in measure_networks(checkpoint, SENTENCE, tell)}
 
 
-def _trained(alpha: float, t: int, tell: session.Progress) -> list[Step]:
+def _train(alpha: float, t: int, tell: session.Progress) -> list[Step]:
     from core.training.sweeps import repeat_student
 
     return repeat_student(session.checkpoint(checkpoints.first("fine-tuning")[0]), alpha, t, tell)
-
-
-def _accuracy(spread: Spread) -> str:
-    return f"{percent(spread.mean)} ± {100 * spread.deviation:.1f}"
 
 
 def _size(network: Network) -> str:
