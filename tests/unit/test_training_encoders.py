@@ -13,8 +13,7 @@ from safetensors.torch import load_file
 from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
-from core.training import recipe as recipes
-from core.training.objectives import build, electra, encoder
+from core.training.objectives import electra, encoder
 from core.training.objectives.encoder import (
     EncoderModel,
     EncoderObjective,
@@ -22,37 +21,22 @@ from core.training.objectives.encoder import (
     new_encoder,
     share,
 )
-from core.training.recipe import Recipe, SourceFile
-from tests import tinycorpus
+from tests import tinyrecipes
 
-SOURCES = (SourceFile("stories.txt", sentences=True), SourceFile("lines.txt", group=2))
 SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+World = tuple[Path, Path]
 
 
-def tiny(name: str) -> Recipe:
-    """The recipe ``name`` on the tiny corpus with a tiny model."""
-    found = recipes.load(name)
-    model = {name: value for name, value in found.model.items() if name != "start"} | SMALL
-    if "embedding_size" in model:
-        model["embedding_size"] = 8
-    if "generator" in model:
-        model["generator"] = {"hidden_size": 8, "num_attention_heads": 1, "intermediate_size": 16}
-    data = found.data | {"vocabulary": 120, "width": 32, "hold_out_every": 10}
-    return dataclasses.replace(found, sources=SOURCES, model=model, data=data, step_tokens=256, tokens=0)
+def made(name: str, world: World) -> Any:
+    """The objective of the tiny recipe ``name``, from random weights."""
+    found = tinyrecipes.recipe(name)
+    model = {name: value for name, value in found.model.items() if name != "start"}
+    return tinyrecipes.objective(dataclasses.replace(found, model=model), *world)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tinycorpus.write(tmp_path_factory.mktemp("corpus"))
-
-
-def made(name: str, folder: Path) -> Any:
-    return build(tiny(name), folder, folder / "states" / name / "data")
-
-
-def test_logits_at_chosen_positions_alone_are_the_same(folder: Path) -> None:
-    objective: EncoderObjective = made("atlas-bert", folder)
-    batch = objective.batch(3)
+def test_logits_at_chosen_positions_alone_are_the_same(tiny_world: World) -> None:
+    objective: EncoderObjective = made("atlas-bert", tiny_world)
+    batch = next(batch for batch in map(objective.batch, range(20)) if (batch["answers"] != -100).any())
     words, pair = objective.model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
     whole = objective.model.full(input_ids=batch["ids"], attention_mask=batch["real"], token_type_ids=batch["types"])
     torch.testing.assert_close(words, whole.prediction_logits[batch["chosen"]])
@@ -63,8 +47,8 @@ def test_logits_at_chosen_positions_alone_are_the_same(folder: Path) -> None:
     torch.testing.assert_close(objective.loss(batch), expected)
 
 
-def test_static_masks_belong_to_the_text_and_dynamic_ones_do_not(folder: Path) -> None:
-    bert, roberta = made("atlas-bert", folder), made("atlas-roberta", folder)
+def test_static_masks_belong_to_the_text_and_dynamic_ones_do_not(tiny_world: World) -> None:
+    bert, roberta = made("atlas-bert", tiny_world), made("atlas-roberta", tiny_world)
     index = bert.epochs[0][:4]
     for objective, same in ((bert, True), (roberta, False)):
         objective.epochs = [index, index]
@@ -76,8 +60,8 @@ def test_static_masks_belong_to_the_text_and_dynamic_ones_do_not(folder: Path) -
     assert bert.train.text.bounds.tolist() == roberta.train.text.bounds.tolist()  # the same text
 
 
-def test_a_correct_sample_counts_as_original(folder: Path) -> None:
-    objective = made("atlas-electra", folder)
+def test_a_correct_sample_counts_as_original(tiny_world: World) -> None:
+    objective = made("atlas-electra", tiny_world)
     batch = objective.batch(0)
     assert (batch["ids"][batch["chosen"]] == objective.train.words.mask).all()
     size = objective.tokenizer.get_vocab_size()
@@ -92,8 +76,8 @@ def test_a_correct_sample_counts_as_original(folder: Path) -> None:
     assert torch.equal(replaced, batch["chosen"])
 
 
-def test_electra_shares_its_vectors_and_sends_nothing_back_to_the_generator(folder: Path) -> None:
-    objective = made("atlas-electra", folder)
+def test_electra_shares_its_vectors_and_sends_nothing_back_to_the_generator(tiny_world: World) -> None:
+    objective = made("atlas-electra", tiny_world)
     model = objective.model
     assert model.generator.electra.embeddings.word_embeddings is model.full.electra.embeddings.word_embeddings
     assert model.generator.generator_lm_head.weight is model.full.electra.embeddings.word_embeddings.weight
@@ -120,8 +104,8 @@ def test_a_discriminator_can_start_as_a_bert_and_keeps_its_word_vectors(tmp_path
     assert fixed == {f"electra.embeddings.{n}_embeddings.weight" for n in ("word", "position", "token_type")}
 
 
-def test_balanced_accuracy_by_hand(folder: Path) -> None:
-    objective = made("atlas-electra", folder)
+def test_balanced_accuracy_by_hand(tiny_world: World) -> None:
+    objective = made("atlas-electra", tiny_world)
     found = electra.replaced_tokens(objective.model.eval(), objective.test)
     assert found["balanced accuracy"] == pytest.approx((found["replaced found"] + found["original left"]) / 2)
 
@@ -167,8 +151,8 @@ def test_the_student_starts_as_every_second_layer_of_its_teacher() -> None:
         torch.testing.assert_close(EncoderModel(student).words(mine), EncoderModel(teacher).words(first))
 
 
-def test_the_discriminators_loss_counts_fifty_times(folder: Path) -> None:
-    objective = made("atlas-electra", folder)
+def test_the_discriminators_loss_counts_fifty_times(tiny_world: World) -> None:
+    objective = made("atlas-electra", tiny_world)
     batch, model = objective.batch(0), objective.model
     torch.manual_seed(3)
     found = objective.loss(batch)
@@ -181,12 +165,8 @@ def test_the_discriminators_loss_counts_fifty_times(folder: Path) -> None:
     torch.testing.assert_close(found, expected)
 
 
-def test_the_students_three_losses_by_hand(folder: Path, tmp_path: Path) -> None:
-    made("atlas-bert", folder).export(tmp_path / "training" / "atlas-bert" / "out")
-    recipe = recipes.load("atlas-distilbert")
-    model = recipe.model | {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, "max_position_embeddings": 128}
-    recipe = dataclasses.replace(recipe, sources=SOURCES, model=model, data=tiny("atlas-bert").data, step_tokens=256)
-    objective = build(recipe, folder, tmp_path / "training" / "atlas-distilbert" / "data")
+def test_the_students_three_losses_by_hand(tiny_world: World) -> None:
+    objective = tinyrecipes.objective("atlas-distilbert", *tiny_world)
     batch = objective.batch(0)
     given, chosen, real = (batch["ids"], batch["types"], batch["real"]), batch["chosen"], batch["real"].bool()
     mine, known = (m.read(*given).last_hidden_state for m in (objective.model, objective.teacher))
@@ -199,11 +179,11 @@ def test_the_students_three_losses_by_hand(folder: Path, tmp_path: Path) -> None
     assert not any(p.requires_grad for p in objective.teacher.parameters())
 
 
-def test_the_generator_ships_without_what_it_shares(folder: Path, tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_generator_ships_without_what_it_shares(tiny_world: World, tmp_path: Path, monkeypatch: Any) -> None:
     from core.checkpoints import loading
     from core.checkpoints.spec import CheckpointSpec
 
-    objective = made("atlas-electra", folder)
+    objective = made("atlas-electra", tiny_world)
     objective.export(tmp_path / "atlas-electra")
     monkeypatch.setattr(loading, "bundled_root", lambda: tmp_path)
     spec = CheckpointSpec("atlas-electra:generator", "x", "electra", "encoder", "masked-lm", "bundled", "-", "-", True)
