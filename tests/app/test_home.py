@@ -1,19 +1,28 @@
-"""Home: a word masked by a click, three doors, the view that was left, and what runs here."""
+"""Home, links between pages, and a page in a frame or a lecture hall."""
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import links
+from core import catalogue, checkpoints, links
+from core.catalogue.corrections import corrections
+from core.catalogue.questions import questions
+from core.catalogue.results import names
 from core.catalogue.schema import BRANCHES
 from core.content import content
 from core.ui.home import LAST, SENTENCE, LastView
+from core.ui.links import Presented
+from core.ui.objectives.objective import ENTRIES
 from core.ui.page import plain
-from tests.pages import opened, protos, shown, widget
+from core.ui.section import pages
+from tests.pages import ROOT, html_of, link, opened, protos, shown, widget
 
 
 def figures(at: AppTest) -> int:
@@ -92,3 +101,108 @@ def test_what_would_need_a_download_is_named_with_the_way_to_it() -> None:
     assert "ATLAS_HUB=on" in download
     assert "BERT" in download
     assert "GPT-3" not in download  # it was never published
+
+
+pages()  # what their links carry is known from here on
+
+DRAWN: dict[str, tuple[str, dict[str, str], int]] = {
+    "home": ("home", {}, 30),
+    "timeline": ("timeline", {}, 60),
+    "compare": ("compare", {"pins": "bert,gpt-2,t5"}, 60),
+    "live models": ("zoo", {}, 8),
+    "questions of the results": ("results", {"question": "leaders"}, 2),
+    "all results": ("results", {"tab": "all"}, 5),
+    "corrections": ("sources", {"tab": "corrections"}, 5),
+    "documents": ("sources", {"tab": "documents"}, 5),
+    "citations": ("sources", {"tab": "citations"}, 5),
+}
+"""Pages by their links, with the fewest links that they have."""
+
+
+def understood(href: str) -> bool:
+    """Whether the page to which a link leads refuses nothing in it."""
+    parts = urlsplit(href)
+    page = parts.path.strip("/")
+    slugs = [spec.slug for spec in checkpoints.available()]
+    here = catalogue.by_branch(page) if page in BRANCHES else catalogue.systems()
+    choices: dict[str, Any] = {
+        "system": {system.slug for system in here},
+        **dict.fromkeys(("model", "left", "right"), [system.slug for system in here] if page == "compare" else slugs),
+        "branch": BRANCHES,
+        "objective": set(ENTRIES),
+        "correction": {entry.id for entry in corrections()},
+        "source": {f"00{number}" for number in range(5)},
+        "paper": set(names().papers),
+    }
+    return links.read(page, dict(parse_qsl(parts.query)), choices)[1] == ()
+
+
+@pytest.mark.parametrize(("page", "query", "fewest"), DRAWN.values(), ids=DRAWN)
+def test_the_links_of_a_page(page: str, query: dict[str, str], fewest: int) -> None:
+    at = opened(page, **query)
+    hrefs = {unescape(href) for href in re.findall(r'<a href="(/[^"]*)"', html_of(at))}
+    hrefs |= {f"/{proto.page}?{proto.query_string.removesuffix('&go=')}" for proto in protos(at, "page_link")}
+    assert len(hrefs) >= fewest
+    assert [href for href in hrefs if not understood(href)] == []
+
+
+def test_the_links_of_the_questions() -> None:
+    assert [case.link for one in questions() for case in one.cases if case.link and not understood(case.link)] == []
+
+
+def framed(page: str, **query: str) -> AppTest:
+    """A page as another one embeds it."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.context = {"is_embedded": True}
+    at.switch_page(f"pages/{page}.py")
+    for name, value in query.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def buttons(at: AppTest) -> set[str]:
+    return {button.label for button in at.button}
+
+
+def test_a_section_in_a_frame_stands_alone_whatever_is_changed_in_it() -> None:
+    at = framed("tokenizers", tab="noise")
+    for text in ("Anything else", "And again"):
+        assert not at.sidebar.children
+        assert content("tokenizers").label("line") not in shown(at)
+        assert "Reset" not in buttons(at)
+        assert protos(at, "plotly_chart")
+        assert (link(at)["tab"], "embed" in link(at)) == ("noise", False)
+        at.text_area[0].set_value(text).run()
+
+
+def test_a_link_in_a_frame_opens_in_a_tab_of_its_own() -> None:
+    at = framed("encoder", system="bert", tab="tree")
+    assert not protos(at, "page_link")
+    assert "(/compare?tab=trees" in " ".join(one.value for one in at.markdown)
+
+
+def test_a_presented_block_has_the_line_of_its_step() -> None:
+    at = opened("attention", tab="block", model="dir-tiny-bert", present="1")
+    assert "**Try**" not in shown(at)
+
+
+def test_a_presented_demo_names_its_system_and_each_of_its_pictures() -> None:
+    at = opened("encoder", model="atlas-deberta", demo="parts", present="1")
+    texts = [one.value for one in at.markdown]
+    assert at.header[0].value.startswith("DeBERTa: ")
+    assert sum(text.startswith("**Try**") for text in texts) == 2
+    assert "All three components" in texts
+
+
+def test_a_presentation_lasts_until_it_is_ended() -> None:
+    at = opened("tokenizers", tab="noise", present="1")
+    for text in ("Anything else", "And again"):
+        assert not at.warning
+        assert protos(at, "plotly_chart")
+        assert not at.get("download_button")
+        assert link(at)["present"] == "1"
+        at.text_area[0].set_value(text).run()
+    at.session_state["present.keys--sent"] = Presented(to="page")
+    at.run()
+    assert "present" not in link(at)
+    assert "Reset" in buttons(at)
