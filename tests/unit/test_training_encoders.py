@@ -179,21 +179,20 @@ def test_the_students_three_losses_by_hand(tiny_world: World) -> None:
     assert not any(p.requires_grad for p in objective.teacher.parameters())
 
 
-def test_the_generator_ships_without_what_it_shares(tiny_world: World, tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_generator_ships_without_what_it_shares(tiny_world: World, tmp_path: Path) -> None:
     from core.checkpoints import loading
     from core.checkpoints.spec import CheckpointSpec
 
     objective = made("atlas-electra", tiny_world)
-    objective.export(tmp_path / "atlas-electra")
-    monkeypatch.setattr(loading, "bundled_root", lambda: tmp_path)
-    spec = CheckpointSpec("atlas-electra:generator", "x", "electra", "encoder", "masked-lm", "bundled", "-", "-", True)
-    loaded = loading.read(spec).model
+    objective.export(tmp_path)
+    where = ("electra", "encoder", "masked-lm", "bundled", "-", str(tmp_path), True)
+    loaded = loading.read(CheckpointSpec("atlas-electra:generator", "x", *where)).model
     batch = objective.batch(0)
     given = {"input_ids": batch["ids"], "attention_mask": batch["real"], "token_type_ids": batch["types"]}
     with torch.no_grad():
         expected = objective.model.generator.eval()(**given).logits
         torch.testing.assert_close(loaded(**given).logits, expected, atol=0.01, rtol=0.01)
-    shipped = load_file(tmp_path / "atlas-electra" / "generator" / "model.safetensors")
+    shipped = load_file(tmp_path / "generator" / "model.safetensors")
     assert not any("word_embeddings" in name or "lm_head.weight" in name for name in shipped)
 
 
