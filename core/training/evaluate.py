@@ -64,7 +64,7 @@ MEASURES: dict[str, tuple[Measured, ...]] = {
     "denoise": ((pairs.two_sentences, pairs.denoised),),
 }
 """By the part that the model is (a draft), else by the kind of its recipe."""
-PLAIN = ("BLEU", "chrF", "Pearson", "Spearman", "chrF before", "chrF after", "passes per token")
+PLAIN = ("BLEU", "chrF", "Pearson", "Spearman", "chrF before", "chrF after", "passes per token", "masked words")
 """Suffixes of the measures without a unit; all others are in percent or bits."""
 
 
