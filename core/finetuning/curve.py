@@ -17,7 +17,7 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
 
 from core.finetuning.examples import CHOICE, READY, LabeledSet
-from core.finetuning.setup import BATCH, Setup, usual_pooling
+from core.finetuning.setup import BATCH, Setup, baselines, usual_pooling, usual_rate
 from core.settings import ASSETS
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def measure(checkpoint: Checkpoint, data: LabeledSet, seeds: int) -> Iterator[Po
     for seed in range(seeds):
         for size in sizes(data):
             epochs = -(-STEPS // -(-size // BATCH))
-            for pretrained in (True, False):
-                setup = Setup("all", usual_pooling(checkpoint.spec), epochs, seed=seed, pretrained=pretrained)
+            chosen = Setup("all", usual_pooling(checkpoint.spec), epochs, usual_rate("all"), seed)
+            for setup in (chosen, baselines(chosen)["random"]):
                 (last,) = fine_tune(checkpoint, data.sample(size, seed), setup, last_only=True)
-                yield Point(size, pretrained, seed, last.accuracy)
+                yield Point(size, setup.pretrained, seed, last.accuracy)
 
 
 def summarize(points: Sequence[Point], *, pretrained: bool) -> tuple[Summary, ...]:

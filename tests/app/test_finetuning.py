@@ -20,7 +20,7 @@ QUICK = {"epochs": "1", "trained": "head"}
 def test_a_ready_set_is_trained_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     session.results.clear()
     at = opened("fine-tuning", **QUICK)
-    assert "24 training and 24 held-out texts in 3 classes · 579 parameters trained" in shown(at)
+    assert "50 training and 50 held-out texts in 3 classes · 579 parameters trained" in shown(at)
     monkeypatch.setattr(engine, "stream", None)
     again = opened("fine-tuning", **QUICK)
     assert shown(again) == shown(at)

@@ -35,7 +35,7 @@ def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> 
     runs = {"fine-tuned": setup, **baselines(setup)}
     last = {name: [*fine_tune(checkpoint, data, run)][-1] for name, run in runs.items()}
     accuracy = {name: epoch.accuracy for name, epoch in last.items()}
-    assert accuracy["fine-tuned"] >= max(accuracy["head"], accuracy["random"], data.majority) + 0.08, accuracy
+    assert accuracy["fine-tuned"] >= max(accuracy["head"], accuracy["random"], data.majority) + 0.05, accuracy
     for name, run in runs.items():
         stored = record.stored("atlas-bert", "topic", run)
         assert [epoch.last for epoch in stored] == [False] * 15 + [True]

@@ -14,10 +14,7 @@ from core.content import content
 from core.figures.lines import Line
 from core.finetuning import curve
 from core.finetuning.examples import READY, LabeledSet
-from core.finetuning.setup import (
-    BATCH,
-    RATE,
-)
+from core.finetuning.setup import BATCH, RATE, usual_rate
 from core.table import Table
 from core.ui.demos.steps import going
 from core.ui.finetuning.run import CHOOSES, MODEL, TEXTS, accuracy_chart, labeled_texts, set_and_model
@@ -45,7 +42,8 @@ def learning_curve(view: View) -> None:
     else:
         status.markdown(words.part("Not measured"))
     view.try_and_notice()
-    view.how_it_works(steps=curve.STEPS, batch=BATCH, rate=f"{RATE:g}", seeds=curve.SEEDS, own_seeds=curve.OWN_SEEDS)
+    rates = {"rate": f"{usual_rate('all'):g}", "random": f"{RATE:g}"}
+    view.how_it_works(steps=curve.STEPS, batch=BATCH, seeds=curve.SEEDS, own_seeds=curve.OWN_SEEDS, **rates)
 
 
 def _measured_curve(
