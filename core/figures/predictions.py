@@ -235,17 +235,17 @@ def masked_word(
     }
     lines = [_line(row, float(weights[i]), color) for i, row in zip(shown, rows, strict=True)]
     lines += [_fan(place, theme.muted) for place in places]
-    box: Json = {"type": "rect", "x0": _MASK[0], "x1": _MASK[1], "y0": 0.44, "y1": 0.56, "line": {"color": color}}
+    box: Json = {"type": "rect", "x0": _MASK[0], "x1": _MASK[1], "y0": 0.44, "y1": 0.56, "fillcolor": CLEAR}
     answers = [
         note(f"<b>{label(cut(word, 12))}</b>" if not n else label(cut(word, 12)), _WORDS, place, xanchor="right")
         for n, (word, place) in enumerate(zip(words, places, strict=True))
     ]
-    mask = note(f"<b>{label(tokens[at])}</b>", sum(_MASK) / 2, 0.5, font={"size": 12, "color": color})
+    mask = note(f"<b>{label(tokens[at])}</b>", sum(_MASK) / 2, 0.5, font={"size": 12})
     bare: Json = {"visible": False, "fixedrange": True}
     return figure(
         theme,
         [names, bars],
-        shapes=[*lines, box | {"line": {"color": color, "width": 2}, "fillcolor": CLEAR}],
+        shapes=[*lines, box | {"line": {"color": color, "width": 2}}],
         annotations=[mask, *(answer | {"font": {"size": 15}} for answer in answers)],
         xaxis=bare | {"range": [0, 1]},
         yaxis=bare | {"range": [1.05, -0.05]},
