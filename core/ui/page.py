@@ -66,7 +66,7 @@ WIDE = "lessons.wide"
 
 def presenting() -> bool:
     """Whether the section is drawn for a lecture hall: its picture and controls alone, in type of 28 pixels or more."""
-    return bool(st.session_state.get(PRESENT)) and not bare()
+    return bool(st.session_state.get(PRESENT))
 
 
 def base_path() -> str:

@@ -229,7 +229,8 @@ class Page:
                 self.below(view, section)
             later, step = view.later, view.words.front.get("next", step)
         if presenting():
-            mode_button()
+            if not bare():  # in the frame of a presented lesson, that has the button
+                mode_button()
         else:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 menus = st.container(horizontal=True, gap="small", width="content")

@@ -186,6 +186,15 @@ def test_a_presented_block_has_the_line_of_its_step() -> None:
     assert "**Try**" not in shown(at)
 
 
+def test_a_presented_step_is_a_line_above_its_view_which_is_presented_too() -> None:
+    at = opened("lessons", lesson="1-what-attention-computes", present="1")
+    assert next(text.value for text in at.markdown).startswith("**Tokens come first** ")
+    assert "present=1" in str([proto.json for proto in protos(at, "bidi_component")])
+    inside = framed("tokenizers", tab="noise", present="1")
+    assert inside.session_state["present.main"] == "noise"
+    assert "Exit" not in str([proto.json for proto in protos(inside, "bidi_component")])
+
+
 def test_a_presented_demo_names_its_system_and_each_of_its_pictures() -> None:
     at = opened("encoder", model="atlas-deberta", demo="parts", present="1")
     texts = [one.value for one in at.markdown]

@@ -33,7 +33,7 @@ from core.ui.export import download
 from core.ui.glossary import error, sentences, terms
 from core.ui.lessons.handout import handout
 from core.ui.links import instead, page_link, take_up
-from core.ui.page import WIDE, base_path, plain
+from core.ui.page import WIDE, base_path, plain, presenting
 from core.ui.page import theme as page_theme
 from core.ui.param import Carried, Toggle
 from core.ui.section import Section, View
@@ -191,12 +191,17 @@ def _lesson(view: View, lesson: Lesson) -> None:
     number = min(state.number("step", 1) if opened is None else opened.step, last)
     state.set(step=None if number == 1 else number)
     step = lesson.steps[number - 1]
-    left, right = st.columns([1, 2.2], gap="medium")
+    hall = presenting()
+    left, right = st.columns([1, 2.2], gap="medium") if not hall else (st.container(), st.container())
     with left:
-        st.caption(f"{plain(lesson.title)} · {number} / {last}")
-        st.progress(number / last)
-        st.subheader(_words(lesson, step.title), anchor=False)
-        st.markdown(_words(lesson, step.text))
+        if hall:
+            view.line(f"**{_words(lesson, step.title)}** {_words(lesson, step.text)}")
+        else:
+            st.caption(f"{plain(lesson.title)} · {number} / {last}")
+            st.progress(number / last)
+            st.subheader(_words(lesson, step.title), anchor=False)
+            st.markdown(_words(lesson, step.text))
+    with st.container() if hall else left:  # a hall sees the view above its question
         with sentences():
             _question(view, lesson, number, step)
         _steps(view, lesson, number)
@@ -204,11 +209,11 @@ def _lesson(view: View, lesson: Lesson) -> None:
             st.info(_words(lesson, step.note), icon=":material/co_present:")
     with right:
         name = page_theme().name
-        join = "&" if "?" in step.path else "?"
+        mode = f"{'&' if '?' in step.path else '?'}embed=true&embed_options={name}_theme{'&present=1' * hall}"
         VIEW.draw(
             key,
             {
-                "src": f"{base_path()}{step.path}{join}embed=true&embed_options={name}_theme",
+                "src": f"{base_path()}{step.path}{mode}",
                 "theme": name,
                 "title": step.title,
                 "lesson": lesson.slug,
