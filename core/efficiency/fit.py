@@ -25,12 +25,7 @@ from core.costs.memory import activations, cache_bytes, states
 from core.costs.shape import Shape
 from core.errors import OutOfRange
 
-STAGES = {
-    0: "0: nothing sharded",
-    1: "1: optimizer states",
-    2: "2: + gradients",
-    3: "3: + weights",
-}
+STAGES = {0: "0: nothing", 1: "1: optimizer", 2: "2: + gradients", 3: "3: + weights"}
 
 
 @dataclass(frozen=True, slots=True)
