@@ -91,15 +91,15 @@ def _square(cell: int, count: int) -> tuple[Labels, Labels]:
 
 
 def _side_labels(marks: Sequence[tuple[int, str]], end: int, block_size: int) -> list[tuple[float, str]]:
-    """(height, text) beside the figure; marks too close for separate labels share one. Names are the app's own."""
+    """(height, text) beside the figure; marks too close for separate labels share one."""
     placed: list[tuple[float, str]] = []
     for position, name in sorted(marks):
         middle = position // block_size * block_size + block_size / 2
         if placed and middle - placed[-1][0] < 0.06 * end:
             above, names = placed.pop()
-            placed.append(((above + middle) / 2, f"{names},<br>{name}"))
+            placed.append(((above + middle) / 2, f"{names},<br>{label(name)}"))
         else:
-            placed.append((middle, name))
+            placed.append((middle, label(name)))
     return placed
 
 

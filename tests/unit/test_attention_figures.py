@@ -134,7 +134,7 @@ def test_the_pattern_is_one_raster_of_blocks() -> None:
 def test_marks_that_stand_close_share_a_label() -> None:
     kinds = Sparsity(block_size=16).kinds(1024)
     close = sparse.pattern(kinds, 16, marks=[(700, "mask"), (660, "clue")], theme=LIGHT).layout.annotations
-    assert [note.text for note in close] == ["clue, mask"]
+    assert [note.text for note in close] == ["clue,<br>mask"]
     apart = sparse.pattern(kinds, 16, marks=[(700, "mask"), (20, "clue")], theme=LIGHT).layout.annotations
     assert [(note.text, note.y) for note in apart] == [("clue", 24), ("mask", 696)]
 
