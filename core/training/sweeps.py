@@ -13,7 +13,6 @@ order: the first 500 are held out, and each seed chooses its training sentences 
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -29,7 +28,7 @@ from core.efficiency.lengths import machine
 from core.efficiency.timing import Progress, silent
 from core.errors import AtlasError
 from core.finetuning import measured
-from core.finetuning.distill import STEPS, accuracy, distill, scores_of, student_of
+from core.finetuning.distill import accuracy, distill, scores_of, student_of
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.measured import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, Network, Step, Width
 from core.finetuning.setup import Setup
@@ -48,8 +47,6 @@ TEACHER = Setup("all", "first", epochs=8, seconds=1e6)
 TURNS = 50
 SENTENCE = "He shut the door and went home."
 """For the times of a visitor's machine."""
-SENTENCES = measured.FOLDER / "distillation.tsv"
-"""The sentences of seed 0, so that a page can repeat its runs."""
 SCALING = ("scaling", "batches", "noise")
 """Those of `core.training.scaling`."""
 OPINIONS = 512
@@ -86,34 +83,6 @@ def _fits(text: str) -> bool:
     return WORDS[0] <= len(text.split()) <= WORDS[1]
 
 
-def store_sentences(corpus: Path) -> None:
-    """Write those of seed 0, which `repeat_student` reads."""
-    data, rest = drawn(kinds(corpus), LABELED, 0, HELD_OUT)
-    sides = {"labeled": data.train, "held out": data.held_out, "unlabeled": rest[:UNLABELED]}
-    lines = [f"{side}\t{one.label}\t{one.text}\n" for side, own in sides.items() for one in own]
-    SENTENCES.write_text("".join(lines), encoding="utf-8")
-
-
-def repeat_student(teacher: Checkpoint, alpha: float, temperature: int, tell: Progress) -> list[Step]:
-    """A student of seed 0 once more, its teacher trained before: the same sentences and weights, so the same accuracy
-    up to rounding."""
-    sides: dict[str, list[Example]] = defaultdict(list)
-    for line in SENTENCES.read_text(encoding="utf-8").splitlines():
-        side, label, text = line.split("\t")
-        sides[side].append(Example(label, text))
-    data, unlabeled = (
-        LabeledSet(tuple(sides["labeled"]), tuple(sides["held out"])),
-        [e.text for e in sides["unlabeled"]],
-    )
-    learner = fine_tuned(teacher, data, TEACHER, lambda share, doing: tell(share / 2, f"the teacher: {doing}"))
-    scores = scores_of(learner, unlabeled)
-    steps = []
-    for step in distill(student_of(teacher), data, unlabeled, scores, alpha, temperature, 0):
-        steps.append(step)
-        tell(0.5 + step.step / (2 * STEPS), f"{step.step} of {STEPS} steps")
-    return steps
-
-
 def drawn(examples: Sequence[Example], labeled: int, seed: int, held_out: int) -> tuple[LabeledSet, list[Example]]:
     """A seed's labeled sentences, the held-out ones of all seeds, and the rest in the seed's order.
 
@@ -127,11 +96,11 @@ def drawn(examples: Sequence[Example], labeled: int, seed: int, held_out: int) -
     return LabeledSet(tuple(pool[:labeled]), tuple(examples[:held_out])), pool[labeled:]
 
 
-def fine_tuned(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, tell: Progress = silent) -> Learner:
+def fine_tuned(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Learner:
     """A model after training; it is measured once, afterwards."""
     learner = Learner(checkpoint, len(data.labels), setup)
-    for epoch in learner.train(LabeledSet(data.train, data.train[:1])):
-        tell(epoch.number / setup.epochs, f"{epoch.number} of {setup.epochs} passes")
+    for _ in learner.train(LabeledSet(data.train, data.train[:1])):
+        pass
     return learner
 
 
@@ -217,8 +186,6 @@ def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
         return
     checkpoint = checkpoints.load(checkpoints.first("fine-tuning")[0])
     if name == "distillation":
-        if not SENTENCES.is_file():
-            store_sentences(corpus)
         examples = kinds(corpus)
         for steps in sweep_distillation(checkpoint, examples, measured.read_runs(), seeds):
             append(steps, measured.RUNS)

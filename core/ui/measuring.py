@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import session
-from core.content import Content, content
-from core.costs.trained import Run
-from core.figures.labels import percent
+from core.content import content
 from core.ui.glossary import terms
 from core.ui.links import PageState
-from core.ui.section import View
 
 T = TypeVar("T")
 
@@ -75,49 +71,3 @@ class Measurement(Generic[T]):
         finally:
             st.session_state[self.slot] = False
         st.rerun()
-
-
-class Repeated(Measurement[T]):
-    """A stored training run of seed 0 that a visitor repeats here: with the same seed and data, but with the rounding
-    of another processor, which grows with every step.
-
-    Args:
-        at: the place of the button.
-        run: what is trained, under which all visitors share the result.
-        train: trains it, after the page is drawn.
-    """
-
-    def __init__(
-        self, view: View, at: DeltaGenerator, run: tuple[Hashable, ...], train: Callable[[session.Progress], T]
-    ) -> None:
-        super().__init__(view.state, f"again.{run[0]}", run, training=True)
-        self.draw(at)
-        view.later.append(lambda: self.run(train))
-
-    def note(self, words: Content, own: Callable[[T], str], stored: str) -> None:
-        """Say what came out beside what is stored, or what the button does: the section's label ``repeat``."""
-        if (result := self.result) is None:
-            st.caption(terms(words.label("repeat")))
-        else:
-            st.caption(terms(content("frame", "links").part("Again", own=own(result), stored=stored)))
-
-
-def of_seeds(values: Sequence[float], written: Callable[[float], str] = percent) -> str:
-    """The value of seed 0, which comes first, and the range of all seeds."""
-    ends = f" ({len(values)} seeds: {written(min(values))} to {written(max(values))})"
-    return f"{written(values[0])}{ends * (len(values) > 1)}"
-
-
-def decoder_again(view: View, at: DeltaGenerator, runs: Sequence[Run], point: tuple[float, ...]) -> Run | None:
-    """Draw the button of a stored decoder and its loss beside the stored ones; return it trained again, if it was."""
-    run = next(run for run in runs if run.point == point)
-    again: Repeated[Run] = Repeated(view, at, ("run", point), partial(_decoder, run))
-    losses = [one.loss for one in sorted(runs, key=lambda one: one.seed) if one.point[:-1] == point[:-1]]
-    again.note(view.words, lambda own: f"{own.loss:.4f}", of_seeds(losses, "{:.4f}".format))
-    return again.result
-
-
-def _decoder(run: Run, tell: session.Progress) -> Run:
-    from core.training.scaling import repeat
-
-    return repeat(run, tell)

@@ -152,7 +152,7 @@ def test_a_number_stands_at_the_end_of_the_longer_bar() -> None:
 
 def test_few_shot_prompts_are_compared_and_measured() -> None:
     at = opened("decoder", system="gpt-3", model="atlas-gpt-2", demo="few-shot")
-    assert "24 sentences of the ready set" in shown(at)
+    assert "25 sentences of the ready set" in shown(at)
     assert "80.2%" in _html(at)
     at.text_area[0].set_value("no arrow\nat all").run()
     assert "Line 1 is no example" in shown(at)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,21 +46,6 @@ def test_the_gradient_noise_of_a_live_decoder_is_measured_by_a_click() -> None:
     assert "the gradient noise scale is about 790 tokens" in shown(at), "the same texts give the same gradients"
 
 
-@pytest.mark.parametrize(
-    ("page", "query"),
-    [
-        ("efficient", {"tab": "batches", "again-batch": "2048", "again-rate": "0.016"}),
-        ("calculators", {"tab": "scaling", "network": "2x16", "amount": "50000"}),
-    ],
-)
-def test_a_stored_training_run_is_trained_again_by_a_click(page: str, query: dict[str, str]) -> None:
-    at = opened(page, **query)
-    widget(at.button, "Train here").click().run(timeout=120)
-    own, stored = map(float, re.search(r"server: ([\d.]+); stored: ([\d.]+)", shown(at)).groups())  # type: ignore[union-attr]
-    assert own == pytest.approx(stored, abs=2e-3)
-    assert widget(at.button, "Train here"), "it can be repeated"
-
-
 def test_the_times_of_a_student_and_its_teacher_are_measured_by_a_click() -> None:
     at = opened("zoo", tab="distillation")
     assert "measured when the Atlas was made" in shown(at)
@@ -82,7 +66,6 @@ OPENED = [
     ("zoo", {}),
     ("zoo", {"tab": "compression"}),
     ("zoo", {"tab": "distillation"}),
-    ("calculators", {"tab": "scaling"}),
     ("generation", {"tab": "cache"}),
     ("generation", {"tab": "draft"}),
 ]

@@ -54,7 +54,7 @@ def test_a_link_of_a_demo_opens_the_demo() -> None:
 def test_controls_change_the_count_and_the_link() -> None:
     at = opened("efficient", system="albert")
     widget(at.number_input, "Embedding size E").set_value(768).run()
-    assert "E = 768 23.6 M" in described(at)
+    assert "E\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}768 23.6 M" in described(at)
     assert link(at)["embedding"] == "768"
     at = opened("efficient", system="bigbird", blocks="64")
     assert "6.59 times fewer scores" in shown(at)

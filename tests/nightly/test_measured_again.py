@@ -12,10 +12,9 @@ from core.efficiency.compress import Measured, Recipe, precomputed
 from core.efficiency.duplication import stored as stored_duplication
 from core.finetuning import record, trainable
 from core.finetuning.examples import parse, ready
-from core.finetuning.measured import distillation
 from core.finetuning.setup import Setup, baselines, usual_rate
 from core.finetuning.train import fine_tune
-from core.training import duplication, sweeps
+from core.training import duplication
 from tests.unit.test_finetuning import LINES
 
 
@@ -61,10 +60,8 @@ def test_the_stored_points_are_measured_again() -> None:
         assert 0 < again.fastest <= again.seconds <= again.slowest
 
 
-def test_students_and_models_of_the_duplication_task_are_trained_again() -> None:
-    """As the pages do by a click; many steps enlarge the differences of rounding."""
-    steps = sweeps.repeat_student(checkpoints.load("atlas-bert"), 0.25, 2, lambda share, doing: None)
-    assert steps[-1].accuracy == pytest.approx(distillation().last(0.25, 2).values[0], abs=0.03)
+def test_a_model_of_the_duplication_task_is_trained_again() -> None:
+    """As the page does by a click; many steps enlarge the differences of rounding."""
     again = duplication.repeat(0, lambda share, doing: None)
     stored = {row.evaluated: row.accuracy for row in stored_duplication() if (row.trained, row.seed) == (0, 0)}
     assert again == pytest.approx(stored, abs=0.05)

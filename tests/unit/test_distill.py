@@ -126,22 +126,6 @@ def test_the_sets_of_a_corpus(tmp_path: Path) -> None:
         sweeps.cli_sweep("nothing", tmp_path, 1)
 
 
-def test_a_student_trained_again_has_the_stored_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    last = measured.Step("student", 0, 0.5, 2, 100, 0.1, 0.9)
-    seen: list[Any] = []
-    monkeypatch.setattr(sweeps, "fine_tuned", lambda *a: None)
-    monkeypatch.setattr(sweeps, "scores_of", lambda learner, texts: torch.zeros(len(texts), 3))
-    monkeypatch.setattr(sweeps, "distill", lambda *a: seen.append(a) or [last])
-    told: list[float] = []
-    assert sweeps.repeat_student(tiny_bert(), 0.5, 2, lambda share, doing: told.append(share)) == [last]
-    _, data, unlabeled, scores, *setting = seen[0]
-    assert (len(data.train), len(data.held_out), len(unlabeled)) == (sweeps.LABELED, sweeps.HELD_OUT, sweeps.UNLABELED)
-    assert len(scores) == len(unlabeled)
-    assert set(data.labels) == set(sweeps.KINDS)
-    assert setting == [0.5, 2, 0]
-    assert told == [1.0]
-
-
 def test_spreads() -> None:
     spread = Spread((0.5, 0.7, 0.9))
     assert (spread.mean, spread.deviation, spread.ends) == (pytest.approx(0.7), pytest.approx(0.2), (0.5, 0.9))

@@ -144,16 +144,3 @@ def test_a_live_models_noise_is_that_of_its_own_loss() -> None:
     losses = [lambda at=at: model(windows[at, None], labels=windows[at, None]).loss for at in order]
     by_hand = next(measure(list(model.parameters()), losses, WINDOW, GROUP))
     assert next(live(checkpoint)).noises == pytest.approx(by_hand.noises, rel=1e-3)
-
-
-def test_a_repeated_run_is_the_stored_one_and_leaves_torchs_generator_alone() -> None:
-    stored = next(run for run in read(Run, "batches") if run.point == (2, 32, 100_000, 2048, 0.016, 0))
-    shares: list[float] = []
-    torch.manual_seed(5)
-    found = scaling.repeat(stored, lambda share, doing: shares.append(share))
-    after = torch.rand(1)
-    assert found.loss == pytest.approx(stored.loss, abs=2e-3)
-    assert found.parameters == stored.parameters
-    assert shares == sorted(shares)
-    torch.manual_seed(5)
-    assert torch.equal(after, torch.rand(1))

@@ -10,17 +10,15 @@ from typing import Any
 import streamlit as st
 
 from core.costs.known import DATA, formulas
-from core.costs.trained import PETAFLOP_DAY, SIZES, Fitted, Law, Run, by_setting, fitted_law, laws, read
-from core.costs.trained import TOKENS as AMOUNTS
+from core.costs.trained import PETAFLOP_DAY, Fitted, Law, Run, by_setting, fitted_law, laws, read
 from core.figures.labels import in_operations, short, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, Json
 from core.table import Table
 from core.ui.formulas import formula
-from core.ui.measuring import decoder_again
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Real
+from core.ui.param import Real
 from core.ui.section import Section, View
 from core.ui.tables import Row, TextTable, text_table
 
@@ -31,18 +29,6 @@ TOKENS = Real(
     name="trained", label="Tokens, billions", default=1400.0, low=1e-3, high=1e7, style="box", format="%g", width=190
 )
 """The defaults are Chinchilla's."""
-NETWORK = Choice(
-    name="network",
-    label="Layers × hidden size",
-    options={f"{layers}x{width}": f"{layers} × {width}" for layers, width in SIZES},
-    width=240,
-)
-AMOUNT = Choice(
-    name="amount",
-    label="Tokens",
-    options={str(tokens): f"{tokens:,}" for tokens in AMOUNTS},
-    style="row",
-)
 _POINTS = 41
 
 
@@ -150,17 +136,12 @@ def _trained_here(view: View) -> None:
     seeds = " to ".join(map(str, sorted({len(own_runs) for own_runs in groups.values()})))
     st.subheader(view.words.label("own"), anchor=False)
     view.say("Own", sizes=len(sizes), amounts=len(tokens), seeds=seeds)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        size = tuple(map(int, NETWORK.draw(view.state).split("x")))
-        amount, place = int(AMOUNT.draw(view.state)), st.empty()
-    run = next(run for run in runs if ((run.layers, run.width), run.tokens, run.seed) == (size, amount, 0))
-    again = decoder_again(view, place, runs, run.point)
     table = Table.from_records([asdict(run) for run in runs])
     alt = view.words.part("Alt: own", alpha=_within(constants["alpha"]), beta=_within(constants["beta"]))
     for column, at, across in zip(st.columns(2, gap="large"), (1, 0), ("own-tokens", "own-sizes"), strict=True):
         with column:
             title = view.words.label(across)
-            figure = _points(groups, own, at, title, again, view.words.label("again"))
+            figure = _points(groups, own, at, title)
             Panel(across, title, figure, alt, table if at else None).draw(view.state)
     text_table(
         TextTable(
@@ -177,11 +158,8 @@ def _within(one: Fitted) -> str:
     return f"{one.value:.2g} ({one.low:.2g} to {one.high:.2g})"
 
 
-def _points(
-    groups: Mapping[tuple[float, ...], Sequence[Run]], own: Law, at: int, across: str, again: Run | None, name: str
-) -> Any:
-    """Losses by parameters (``at`` 0) or tokens (1), with a line of the fitted law for each value of the other; and the
-    run that was repeated."""
+def _points(groups: Mapping[tuple[float, ...], Sequence[Run]], own: Law, at: int, across: str) -> Any:
+    """Losses by parameters (``at`` 0) or tokens (1), with a line of the fitted law for each value of the other."""
     lines = []
     for number, other in enumerate(sorted({key[1 - at] for key in groups})):
         chosen = {key[at]: runs for key, runs in sorted(groups.items()) if key[1 - at] == other}
@@ -199,8 +177,6 @@ def _points(
                 curve=(fine, [own.loss(x, other) if at == 0 else own.loss(other, x) for x in fine]),
             )
         )
-    if again:
-        lines.append(Line(name, [(again.parameters, again.tokens)[at]], [again.loss], theme().ink))
     values = [value for line in lines for value in line.values if value]
     ticks = [tick / 10 for tick in range(5, 80, 5) if min(values) - 0.3 < tick / 10 < max(values) + 0.3]
     return line_chart(
@@ -219,4 +195,4 @@ def _exponents(view: View, constants: Mapping[str, Fitted]) -> list[Row]:
     return [(view.words.label(f"exponent-{name}"), _within(constants[name]), published[name]) for name in published]
 
 
-SCALING = Section("scaling", draw, (PARAMETERS, TOKENS, NETWORK, AMOUNT))
+SCALING = Section("scaling", draw, (PARAMETERS, TOKENS))

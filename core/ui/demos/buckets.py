@@ -20,7 +20,8 @@ from core.sparse.reformer import by_context, count_scores, inversion_error, shap
 from core.table import Table
 from core.ui.demos.cover import choice_judge
 from core.ui.demos.demo import Demo, DemoView, Menu
-from core.ui.measuring import Repeated, of_seeds
+from core.ui.glossary import terms
+from core.ui.measuring import Measurement
 from core.ui.page import theme
 from core.ui.param import Choice, Integer, Seed, Text
 
@@ -220,10 +221,16 @@ def _duplication(view: DemoView) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         taught, place = int(TAUGHT.draw(view.state)), st.empty()
-    again: Repeated[dict[int, float]] = Repeated(view, place, ("duplication", taught), partial(_train, taught))
-    own = {n: [r.accuracy for r in rows if (r.trained, r.evaluated) == (taught, n)] for n in known}
-    stored = ", ".join(f"{known[n]} {of_seeds(shares)}" for n, shares in own.items())
-    again.note(view.words, lambda found: ", ".join(f"{known[n]} {percent(s)}" for n, s in found.items()), stored)
+    again: Measurement[dict[int, float]] = Measurement(view.state, "again", ("duplication", taught), training=True)
+    again.draw(place)
+    view.later.append(lambda: again.run(partial(_train, taught)))
+    if again.result is None:
+        st.caption(terms(view.words.label("repeat")))
+        return
+    by_seed = {n: [r.accuracy for r in rows if (r.trained, r.evaluated) == (taught, n)] for n in known}
+    stored = ", ".join(f"{known[n]} {percent(min(own))} to {percent(max(own))}" for n, own in by_seed.items())
+    own = ", ".join(f"{known[n]} {percent(share)}" for n, share in again.result.items())
+    view.note("Again", own=own, stored=stored)
 
 
 def reading_demo(view: DemoView) -> None:

@@ -10,17 +10,17 @@ import streamlit as st
 
 from core import session
 from core.checkpoints.spec import CheckpointSpec
-from core.costs.trained import BATCHES, RATES, SWEPT, Noisy, Run, best_rate, by_setting, read
+from core.costs.trained import BATCHES, SWEPT, Noisy, Run, best_rate, by_setting, read
 from core.efficiency import noise
 from core.figures.labels import short, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.table import Table
 from core.ui.branch import BranchView
-from core.ui.measuring import Measurement, decoder_again
+from core.ui.measuring import Measurement
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Model
+from core.ui.param import Model
 from core.ui.section import Section, View
 
 DECODER = Model(
@@ -31,12 +31,6 @@ DECODER = Model(
     width=300,
 )
 
-REPEATED = (
-    Choice(
-        name="again-batch", label="Batch, tokens", options={str(n): f"{n:,}" for n in BATCHES}, default="512", width=150
-    ),
-    Choice(name="again-rate", label="Learning rate", options={f"{rate:g}": f"{rate:g}" for rate in RATES}, width=150),
-)
 _TICKS = (100, 200, 500, 1000, 2000, 5000, 10_000)
 
 
@@ -71,11 +65,7 @@ def draw(view: BranchView) -> None:
     rates = [rate for rate, _ in best.values()]
     view.try_and_notice(low=f"{min(rates):.2g}", high=f"{max(rates):.2g}")
     st.subheader(view.words.label("losses"), anchor=False)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        batch, rate = (float(param.draw(state)) for param in REPEATED)
-        place = st.empty()
-    again = decoder_again(view, place, runs, Run(*SWEPT[0], SWEPT[1], int(batch), rate, 0).point)
-    _losses(view, runs, again)
+    _losses(view, runs)
     noisy = len({row.seed for row in rows if not row.model})
     view.note("Trained", tokens=f"{SWEPT[1]:,}", seeds=len({run.seed for run in runs}), noisy=noisy)
     view.how_it_works(window=noise.WINDOW, group=noise.GROUP)
@@ -184,7 +174,7 @@ def _rates(view: View, best: Mapping[int, tuple[float, float]]) -> None:
     ).draw(view.state)
 
 
-def _losses(view: View, runs: Sequence[Run], again: Run | None) -> None:
+def _losses(view: View, runs: Sequence[Run]) -> None:
     """The loss by learning rate after equal tokens, a line for each batch."""
     look, groups = theme(), by_setting(runs)
     lines = []
@@ -194,8 +184,6 @@ def _losses(view: View, runs: Sequence[Run], again: Run | None) -> None:
         means = [sum(run.loss for run in found) / len(found) for found in own.values()]
         color = look.categorical[number % len(look.categorical)]
         lines.append(Line(f"{batch:,} tokens", list(own), means, color, DASHES[number % len(DASHES)], ranges=ranges))
-    if again:
-        lines.append(Line(view.words.label("again"), [again.rate], [again.loss], look.ink))
     rates = sorted({run.rate for run in runs})
     figure = line_chart(
         lines,
@@ -220,4 +208,4 @@ def _batches() -> dict[str, object]:
     return {"type": "log", "tickvals": list(BATCHES), "ticktext": [f"{batch:,}" for batch in BATCHES]}
 
 
-BATCH = Section("batches", draw, (DECODER, *REPEATED))
+BATCH = Section("batches", draw, (DECODER,))

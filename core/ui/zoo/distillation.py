@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-
 import streamlit as st
 
 from core import checkpoints, session
@@ -12,9 +9,9 @@ from core.efficiency.lengths import plain_machine
 from core.figures.labels import percent, plus_minus, short
 from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import DASHES
-from core.finetuning.measured import ALPHAS, TEMPERATURES, Distillation, Network, Step, distillation, networks
+from core.finetuning.measured import ALPHAS, TEMPERATURES, Distillation, Network, distillation, networks
 from core.table import Table
-from core.ui.measuring import Measurement, Repeated, of_seeds
+from core.ui.measuring import Measurement
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -43,10 +40,9 @@ def draw(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         alpha = float(ALPHA.draw(state))
         t = int(TEMPERATURE.draw(state))
-        button, training = st.empty(), st.empty()
+        button = st.empty()
     measurement: Measurement[dict[str, Network]] = Measurement(state, "times", ("student and teacher",))
     measurement.draw(button)
-    again: Repeated[list[Step]] = Repeated(view, training, ("student", alpha, t), partial(_train, alpha, t))
     own, alone, teacher = runs.last(alpha, t), runs.last(LABELS, t), runs.other("teacher")
     gain, net = own.minus(alone), measurement.result or networks()
     view.say(
@@ -59,8 +55,7 @@ def draw(view: View) -> None:
         better=sum(value > 0 for value in gain.values),
         seeds=runs.seeds,
     )
-    _curves(view, runs, alpha, t, again.result or ())
-    again.note(view.words, lambda steps: percent(steps[-1].accuracy), of_seeds(own.values))
+    _curves(view, runs, alpha, t)
     view.note(
         "Sizes",
         student=_size(net["student"]),
@@ -84,20 +79,13 @@ def _time(tell: session.Progress) -> dict[str, Network]:
     return {network.model: network for network in measure_networks(checkpoint, SENTENCE, tell)}
 
 
-def _train(alpha: float, t: int, tell: session.Progress) -> list[Step]:
-    from core.training.sweeps import repeat_student
-
-    return repeat_student(session.checkpoint(checkpoints.first("fine-tuning")[0]), alpha, t, tell)
-
-
 def _size(network: Network) -> str:
     low, high = 1e3 * network.fastest, 1e3 * network.slowest
     return f"{short(network.parameters)} parameters, {1e3 * network.seconds:.1f} ms ({low:.1f} to {high:.1f})"
 
 
-def _curves(view: View, runs: Distillation, alpha: float, t: int, again: Sequence[Step]) -> None:
-    """Held-out accuracy by step: the chosen student, the labels alone, the teacher and the majority; and of the student
-    that was trained again."""
+def _curves(view: View, runs: Distillation, alpha: float, t: int) -> None:
+    """Held-out accuracy by step: the chosen student, the labels alone, the teacher and the majority."""
     names, look = view.words.front["lines"], theme()
     shown = {names["student"]: runs.curve(alpha, t)} if alpha != LABELS else {}
     shown[names["alone"]] = runs.curve(LABELS, t)
@@ -116,8 +104,6 @@ def _curves(view: View, runs: Distillation, alpha: float, t: int, again: Sequenc
     ends = [min(lines[-1].positions), max(lines[-1].positions)]
     for name, dash in (("teacher", "longdash"), ("majority", "dot")):
         lines.append(Line(names[name], ends, [runs.other(name).mean] * 2, look.muted, dash))
-    if again:
-        lines.append(Line(names["again"], [one.step for one in again], [one.accuracy for one in again], look.ink))
     figure = line_chart(
         lines,
         view.words.label("accuracy"),
