@@ -48,6 +48,7 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.enable()
+    gc.set_threshold(20_000, 50, 100)  # tests make millions of small objects that all die young
     if "streamlit.testing.v1" in sys.modules:
         from streamlit.components.v2 import manifest_scanner
 
