@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
 from random import Random
+from typing import Literal
 
 from core.attention.roles.treebank import Sentence
 from core.errors import InputEmpty, InputTooLong, InputUnusable
@@ -37,6 +38,7 @@ CHOICE = "choice"
 """The ready set of multiple choice, composed from the pairs."""
 CHOICES = ("first", "second")
 """The labels of multiple choice: which answer is right."""
+Task = Literal["classes", "choice", "tags", "spans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,12 @@ class LabeledSet:
         if examples[0].choices:
             return CHOICES
         return tuple(dict.fromkeys(target for example in examples for target in example.targets))
+
+    @property
+    def task(self) -> Task:
+        """What the head tells: a text's class, the right answer of several, each word's tag, or an answer's ends."""
+        example = self.train[0]
+        return "spans" if example.answer else "tags" if example.sentence else "choice" if example.choices else "classes"
 
     @property
     def majority(self) -> float:

@@ -18,15 +18,15 @@ from pydantic import TypeAdapter, ValidationError
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
-from core.finetuning import trainable
-from core.finetuning.examples import CHOICE, CHOICES, LONGEST_LABEL, MOST_LABELS, READY, Example, ready, segments
+from core.finetuning import fed_to_both, record, tags, trainable
+from core.finetuning.examples import CHOICES, LONGEST_LABEL, MOST_LABELS, Example, Task, segments
 from core.finetuning.setup import Setup
 from core.language.text import clean
 from core.settings import raised_with, settings
 
 MOST_HEADER = 100_000
 """Bytes of a header."""
-_LABELS, _SETUP = TypeAdapter(tuple[str, ...]), TypeAdapter(Setup)
+_LABELS, _SETUP, _TASK = TypeAdapter(tuple[str, ...]), TypeAdapter(Setup), TypeAdapter[Task](Task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +38,31 @@ class Card:
     labels: tuple[str, ...]
     setup: Setup
     parameters: int
-    chooses: bool
-    """Multiple choice: the head gives one score to each answer, not one to each class."""
+    task: Task
 
     @property
     def set(self) -> str:
-        """The ready set with these classes; empty where there is none."""
-        names = (name for name in READY if self.chooses == (name == CHOICE))
-        return next((name for name in names if set(ready(name).labels) == set(self.labels)), "")
+        """The ready set with this task and these classes; empty where there is none."""
+        sets = ((name, record.data(name)) for name in record.SETS)
+        return next((name for name, d in sets if d.task == self.task and set(d.labels) == set(self.labels)), "")
 
     def example(self, text: str) -> Example:
-        """What a visitor asks: a text, a pair, or a text and answers, with bars between them.
+        """What a visitor asks: a text, a pair, a text and answers, or a question and a passage, with bars between them.
 
         Raises:
             InputUnusable: a part is empty, or there are not two answers to choose from.
         """
         parts = tuple(part.strip() for part in text.split("|"))
-        if not self.chooses:
+        if self.task == "tags":
+            return tags.untagged(text)
+        if self.task == "spans":
+            if len(parts) != 2 or not all(parts):
+                raise InputUnusable(
+                    "These weights find an answer in a passage. Write a question and a passage: “Where is Oslo? | Oslo "
+                    "is in the North.”"
+                )
+            return Example("", *parts, answer=(0, 0))
+        if self.task == "classes":
             return Example("", *segments(text))
         if len(parts) != 1 + len(CHOICES) or not all(parts):
             raise InputUnusable(
@@ -84,7 +92,6 @@ def read_card(data: bytes) -> Card:
         card = header.pop("__metadata__")
         parameters = sum(prod(map(int, tensor["shape"])) for tensor in header.values())
         halves = all(tensor["dtype"] == "F16" for tensor in header.values())
-        chooses = header.get("head.bias", {}).get("shape") == [1]
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise InputUnusable(
             "This is no safetensors file with a card. Only a file that Fine-tuning downloaded can be loaded."
@@ -93,7 +100,7 @@ def read_card(data: bytes) -> Card:
         raise InputUnusable("This file's numbers are not in half precision, as those that Fine-tuning downloads are.")
     try:
         base, labels = str(card["base"]), _LABELS.validate_json(card["labels"])
-        setup = _SETUP.validate_json(card["setup"])
+        task, setup = _TASK.validate_python(card.get("task", "classes")), _SETUP.validate_json(card["setup"])
         setup = Setup(
             setup.trained, setup.pooling, size=setup.size, format=setup.format
         )  # the others matter in training alone
@@ -102,18 +109,22 @@ def read_card(data: bytes) -> Card:
             "This file's card does not name a base model, classes and settings as Fine-tuning writes them."
         ) from None
     readable = all(len(label) <= LONGEST_LABEL and clean(label) == label for label in labels)
-    if not (readable and 2 <= len(set(labels)) == len(labels) <= MOST_LABELS):
+    found = Card(base, labels, setup, parameters, task)
+    few = 2 <= len(labels) <= MOST_LABELS if task == "classes" else found.set
+    if not (readable and few and len(set(labels)) == len(labels)):
         raise InputUnusable(
-            f"This file's card must name 2 to {MOST_LABELS} classes of at most {LONGEST_LABEL} characters."
+            f"This file's card must name 2 to {MOST_LABELS} classes of at most {LONGEST_LABEL} characters, or those "
+            "of its task."
         )
-    offered = [spec.slug for spec in checkpoints.available() if spec.ready and trainable(spec)]
+    offered = [spec.slug for spec in checkpoints.available() if spec.ready and (trainable(spec) or fed_to_both(spec))]
     if base not in offered:
         raise InputUnusable(f"This file's base model is not one that can be fine-tuned here: {', '.join(offered)}.")
-    return Card(base, labels, setup, parameters, chooses)
+    return found
 
 
 def predict(checkpoint: Checkpoint, data: bytes, card: Card, texts: Sequence[Example]) -> NDArray[np.float32]:
-    """(n, K): the probabilities of the classes or answers, from the backbone with the file's weights attached.
+    """(n, K): the probabilities of the classes or answers, of each word's tags (words, K), or of start and end (tokens
+    of all passages, 2), from the backbone with the file's weights attached.
 
     Raises:
         InputUnusable: the tensors are not those of the card's settings, or not finite.
@@ -123,9 +134,9 @@ def predict(checkpoint: Checkpoint, data: bytes, card: Card, texts: Sequence[Exa
     from safetensors import SafetensorError
     from safetensors.torch import load
 
-    from core.finetuning.train import Learner
+    from core.finetuning.train import BEST, Learner, sizes_of
 
-    learner = Learner(checkpoint, 1 if card.chooses else len(card.labels), card.setup)
+    learner = Learner(checkpoint, 1 if card.task == "choice" else len(card.labels), card.setup)
     try:
         tensors = load(data)
     except SafetensorError:
@@ -143,6 +154,7 @@ def predict(checkpoint: Checkpoint, data: bytes, card: Card, texts: Sequence[Exa
     with torch.no_grad():
         for name, target in targets.items():
             target.copy_(tensors[name])
-        scores = learner.head(learner.states(learner.encode(texts)))
-        probabilities: NDArray[np.float32] = scores.view(len(texts), -1).softmax(-1).numpy()
-    return probabilities
+        inputs = learner.encode(texts)
+        _, probabilities = BEST[card.task](learner.head(learner.states(inputs)), sizes_of(inputs))
+    found: NDArray[np.float32] = probabilities.numpy()
+    return found

@@ -17,7 +17,7 @@ import numpy as np
 from core import checkpoints
 from core.finetuning import spans, tags
 from core.finetuning.changes import Changes
-from core.finetuning.examples import CHOICE, READY, ready
+from core.finetuning.examples import CHOICE, READY, LabeledSet, ready
 from core.finetuning.setup import Epoch, Setup, baselines, usual_rate
 from core.settings import ASSETS
 
@@ -28,7 +28,7 @@ FILE = ASSETS / "measured" / "fine-tuning.npz"
 EXAMPLE = FILE.with_name("fine-tuned.safetensors")
 """What the page offers for download after a run with adapters on questions and statements."""
 _FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
-_SETS = (*READY, tags.NAME, spans.NAME)
+SETS = (*READY, tags.NAME, spans.NAME)
 _CHANGES = tuple(field.name for field in fields(Changes))
 _BY_TEXT = ("tokens", "before", "after")
 """The fields that have an array for each text."""
@@ -44,18 +44,22 @@ def runs(name: str) -> dict[str, Setup]:
     return {"chosen": setup, **baselines(setup)}
 
 
+def data(name: str) -> LabeledSet:
+    """A set by its name in :data:`SETS`."""
+    own = {tags.NAME: tags.treebank, spans.NAME: spans.facts}
+    return own[name]() if name in own else ready(name)
+
+
 def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
     """Train and store the runs of all ready sets; multiple choice with the decoder that its page opens with."""
     from core.finetuning.train import fine_tune
 
     arrays: dict[str, Any] = {}
-    for name in _SETS:
+    for name in SETS:
         own_model = checkpoints.load(checkpoints.first("fine-tuning-choice")[0]) if name == CHOICE else checkpoint
         arrays[f"{name}.model"] = np.array(own_model.spec.slug)
-        own = {tags.NAME: tags.treebank, spans.NAME: spans.facts}
-        data = own[name]() if name in own else ready(name)
         for run, setup in runs(name).items():
-            epochs = list(fine_tune(own_model, data, replace(setup, seconds=float("inf"))))
+            epochs = list(fine_tune(own_model, data(name), replace(setup, seconds=float("inf"))))
             for field in _FIELDS:
                 values = np.array([getattr(epoch, field) for epoch in epochs])
                 arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
@@ -87,7 +91,7 @@ def _arrays() -> dict[str, Any]:
 def stored(slug: str, name: str, setup: Setup) -> tuple[Epoch, ...]:
     """The epochs of a run of a model on a set, if they are stored; otherwise none."""
     run = next((run for run, settings in runs(name).items() if settings == setup), None)
-    if run is None or name not in _SETS or str(_arrays()[f"{name}.model"]) != slug:
+    if run is None or name not in SETS or str(_arrays()[f"{name}.model"]) != slug:
         return ()
     changes = _changes(name) if run == "chosen" and f"{name}.texts" in _arrays() else None
     columns = [_arrays()[f"{name}.{run}.{field}"] for field in _FIELDS]

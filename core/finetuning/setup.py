@@ -28,8 +28,8 @@ HEAD_RATE = 5e-3
 SIZES = {"lora": 4, "adapters": 16}
 """The default rank of a low-rank update, and dimensions between the two matrices of an adapter."""
 LARGEST = 64
-MOST_BYTES = 8_000_000
-"""Of the trained weights that are kept for a download."""
+MOST_BYTES, BYTES = 8_000_000, 2
+"""Of the trained weights that are kept for a download; of each of them, in half precision."""
 
 
 def usual_rate(trained: Trained) -> float:

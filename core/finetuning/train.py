@@ -32,6 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -42,8 +43,8 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.finetuning import as_text, fed_to_both, spans, text_to_text
 from core.finetuning.changes import Comparison
-from core.finetuning.examples import Example, LabeledSet
-from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Format, Setup
+from core.finetuning.examples import Example, LabeledSet, Task
+from core.finetuning.setup import BATCH, BYTES, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Format, Setup
 from core.language.tokens import check_length, tokenize
 from core.turns import turns
 
@@ -122,7 +123,7 @@ class Learner:
 
     def encode(self, texts: Sequence[Example | str]) -> dict[str, Tensor]:
         """Ids, attention mask and, of pairs, segments (n, q), or (n, answers, q), padded on the right; of tagged
-        sentences also ``reads``, which marks the first token of each word, and of questions, the tokens of the passage.
+        sentences also ``reads``, how many words begin in a token, and of questions, which tokens are of the passage.
 
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
@@ -148,7 +149,7 @@ class Learner:
         else:
             read = [found.at for found in spans.tokenized(self.checkpoint, examples)] if examples[0].answer else []
         if read:
-            columns["reads"] = [[int(at in own) for at in range(longest)] for own in read]
+            columns["reads"] = [[own.count(at) for at in range(longest)] for own in read]
         fill = {"input_ids": tokenizer.pad_token_id or 0}
         encoded = {
             name: torch.tensor([[*row, *[fill.get(name, 0)] * (longest - len(row))] for row in found])
@@ -161,13 +162,13 @@ class Learner:
 
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """(n, d): the state of each text, (n answers, d) of each answer; where ``reads`` is given (W, d), of each word
-        or token that it marks."""
+        or token that it counts."""
         if inputs["input_ids"].ndim == 3:
             inputs = {name: rows.flatten(0, 1) for name, rows in inputs.items()}
         own = {name: rows for name, rows in inputs.items() if name not in ("reads", "swapped")}
         hidden: Tensor = self.backbone(**own)[0]
         if "reads" in inputs:
-            return hidden[inputs["reads"].bool()]
+            return hidden.flatten(0, 1).repeat_interleave(inputs["reads"].flatten(), 0)
         states = self.pool(hidden, inputs["attention_mask"])
         if "swapped" in inputs:
             states = states + self.pool(
@@ -191,15 +192,16 @@ class Learner:
             f"backbone.{name}": value for name, value in self.parameters.items()
         }
 
-    def weights(self, labels: Sequence[str]) -> bytes | None:
+    def weights(self, task: Task, labels: Sequence[str]) -> bytes | None:
         """The trained weights in half precision as safetensors, with a card; None where they are too large to keep."""
         from safetensors.torch import save
 
-        if 2 * self.trained > MOST_BYTES:
+        if BYTES * self.trained > MOST_BYTES:
             return None
         setup, slug = self.setup, self.checkpoint.spec.slug
         card = {
             "base": slug,
+            "task": task,
             "labels": json.dumps(labels),
             "setup": json.dumps(asdict(setup)),
             "card": f"Fine-tuned from {slug} in Transformer Atlas: {self.trained:,} parameters. Measured on held-out "
@@ -222,21 +224,19 @@ class Learner:
         """
         begun, labels = time.monotonic(), data.labels
         goals, truth = (self._goals(examples, labels) for examples in (data.train, data.held_out))
-        loss_of, best_of = (span_loss, _spans) if data.train[0].answer else (_class_loss, _classes)
-        if choose := bool(data.train[0].choices):
-            loss_of, best_of = _choice_loss, _choices
+        loss_of, best_of = _LOSSES.get(data.task, _class_loss), BEST[data.task]
         inputs, held_out = self.encode(data.train), self.encode(data.held_out)
         optimizer = self.optimizer()
         # frozen features are computed once; a backbone that is trained is run for every batch
         features = None if self.parameters else (self._frozen(inputs), self._frozen(held_out))
-        sizes, held_out_sizes = _sizes(inputs), _sizes(held_out)
+        sizes, held_out_sizes = sizes_of(inputs), sizes_of(held_out)
         frozen = features and torch.split(features[0], sizes)
 
         compared = None
         if (
             self.parameters
             and self.setup.pretrained
-            and not (last_only or choose or fed_to_both(self.checkpoint.spec))
+            and not (last_only or data.task == "choice" or fed_to_both(self.checkpoint.spec))
             and held_out.keys().isdisjoint(("reads", "swapped"))
         ):
             compared = Comparison(self, held_out, [example.label for example in data.held_out])
@@ -270,7 +270,7 @@ class Learner:
             over = number == self.setup.epochs or now.seconds > self.setup.seconds
             if over:
                 changes = compared.changes() if compared else None
-                yield replace(now, last=True, weights=self.weights(labels), changes=changes)
+                yield replace(now, last=True, weights=self.weights(data.task, labels), changes=changes)
                 return
             yield now
 
@@ -286,7 +286,7 @@ class Learner:
         return self.states(inputs)
 
 
-def _sizes(inputs: Mapping[str, Tensor]) -> list[int]:
+def sizes_of(inputs: Mapping[str, Tensor]) -> list[int]:
     """How many states each text has."""
     if "reads" in inputs:
         found: list[int] = inputs["reads"].sum(1).tolist()
@@ -326,11 +326,16 @@ def _spans(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     return torch.tensor([spans.best_span(part.numpy()) for part in parts]), torch.cat(parts)
 
 
+_LOSSES = {"choice": _choice_loss, "spans": span_loss}
+BEST = {"classes": _classes, "tags": _classes, "choice": _choices, "spans": _spans}
+"""What is predicted by scores, and its probabilities, by the task."""
+
+
 def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, *, last_only: bool = False) -> Iterator[Epoch]:
     """The epochs of one run: see :meth:`Learner.train`; of an encoder-decoder `core.finetuning.text_to_text`."""
     if as_text(checkpoint.spec):
         return text_to_text.train(checkpoint, data, setup)
-    classes = 1 if data.train[0].choices else len(data.labels)
+    classes = 1 if data.task == "choice" else len(data.labels)
     return Learner(checkpoint, classes, setup).train(data, last_only=last_only)
 
 
@@ -357,10 +362,11 @@ def tokens(checkpoint: Checkpoint, example: Example, form: Format = "plain") -> 
 
 
 def first_tokens(checkpoint: Checkpoint, example: Example) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The tokens of a sentence, and the position of each word's first token."""
+    """The tokens of a sentence, and the position of each word's first token; a word in which none begins has that of
+    the word before (``."`` is one token of GPT-2)."""
     assert example.sentence
     tokens = tokenize(checkpoint, example.text)
-    first = align(example.sentence, tokens).argmax(1)
+    first = np.maximum.accumulate(align(example.sentence, tokens).argmax(1))
     return tuple(token.piece for token in tokens), tuple(first.tolist())
 
 

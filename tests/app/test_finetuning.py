@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from core import checkpoints, engine, session
-from core.finetuning import curve
-from core.finetuning.examples import parse
+from core.finetuning import curve, record
+from core.finetuning.examples import LabeledSet, parse
 from core.finetuning.setup import Setup
 from core.finetuning.train import fine_tune
+from core.ui.finetuning import run
 from tests.pages import described, html_of, opened, shown, widget
 
 QUICK = {"epochs": "1", "trained": "head"}
@@ -32,6 +33,9 @@ def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pyte
         patched.setattr(engine, "stream", None)
         at = opened("fine-tuning")
         assert "when it was recorded" in shown(at)
+        assert "The weights of the recorded run were not kept" in shown(at)
+        patched.setattr(run, "MOST_BYTES", 1)
+        assert "it would have 6.68 MB" in shown(at.run())
     monkeypatch.setattr(engine, "stream", lambda *given: stream(*(shorter(one) for one in given)))
     widget(at.button, "Train here").click().run()
     assert "on this machine" in shown(at)
@@ -114,15 +118,29 @@ def test_a_file_of_own_texts_predicts_them_and_stays_in_the_tab() -> None:
     *_, last = fine_tune(checkpoints.load("atlas-bert"), data, Setup("head", epochs=1))
     assert last.weights
     at = opened("fine-tuning", tab="load")
-    assert "of 14 held-out texts are predicted right" in shown(at)
+    assert "of 14 are predicted right" in shown(at)
     at.file_uploader[0].set_value(("a.safetensors", last.weights, "application/octet-stream")).run()
     assert "other classes than the file" in shown(at)
     assert "<b> " in described(at)
     at.text_area[0].set_value("\n".join(f"{e.label}: {e.text}" for e in (*data.train, *data.held_out))).run()
-    assert "of 2 held-out texts are predicted right" in shown(at)
+    assert "of 2 are predicted right" in shown(at)
     assert not [key for key in session.results._stored if "load" in str(key[0])]
     at.file_uploader[0].set_value(("a.safetensors", b"no weights", "application/octet-stream")).run()
     assert "no safetensors file" in shown(at)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("tags", "of 522 are predicted right"), ("spans", "of 80 are predicted right")]
+)
+def test_files_of_tags_and_spans_are_drawn(name: str, said: str) -> None:
+    data = record.data(name)
+    few = LabeledSet(data.train[:8], data.held_out)
+    *_, last = fine_tune(checkpoints.load("atlas-bert"), few, Setup("head", epochs=1))
+    assert last.weights
+    at = opened("fine-tuning", tab="load")
+    at.file_uploader[0].set_value(("a.safetensors", last.weights, "application/octet-stream")).run()
+    assert said in shown(at)
+    assert ">clock<" in html_of(at) if name == "tags" else "Start times end" in shown(at)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +180,7 @@ def test_gpts_multiple_choice_is_a_row_for_each_answer() -> None:
 def test_t5s_label_is_text() -> None:
     at = opened("fine-tuning", epochs="1", model="atlas-t5")
     assert "No head: the label is generated" in shown(at)
+    assert "No file of these weights" in shown(at)
     assert "▁class" in html_of(at)
 
 

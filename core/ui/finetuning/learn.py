@@ -33,7 +33,6 @@ from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
 from core.finetuning.setup import RATE as USUAL_RATE
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.export import download
 from core.ui.finetuning.run import (
     ANY_MODEL,
     CHOOSES,
@@ -43,11 +42,11 @@ from core.ui.finetuning.run import (
     Epochs,
     draw_accuracy,
     labeled_texts,
+    offer_weights,
     set_and_model,
     train_runs,
 )
 from core.ui.glossary import caption
-from core.ui.links import page_link
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -101,7 +100,7 @@ def fine_tune(view: View) -> None:
     epochs, recorded = train_runs(view, spec, data, runs, kind, picture, button)
     if not epochs["chosen"]:
         return
-    draw_accuracy(view, spec, data.majority, runs, epochs, picture)
+    draw_accuracy(view, spec, data, runs, epochs, picture)
     last = epochs["chosen"][-1]
     with status:
         view.note(
@@ -115,11 +114,7 @@ def fine_tune(view: View) -> None:
     view.try_and_notice("both" if both else "text" if text else "own" if kind not in READY else kind)
     (_as_text if text else _construction)(view, spec, data, last, setup)
     _texts(view, data, epochs)
-    if last.weights is not None:
-        download(
-            "safetensors", last.weights, f"{spec.slug}-fine-tuned", state.key("weights"), tip=words.label("weights")
-        )
-        page_link("fine-tuning", words.label("load"), {"tab": "load"}, icon=":material/upload:")
+    offer_weights(view, spec, last)
     view.how_it_works(batch=BATCH, head_rate=f"{HEAD_RATE:g}", seconds=f"{SECONDS:g}", **_sizes(setup))
 
 

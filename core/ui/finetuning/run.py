@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -16,12 +17,16 @@ from streamlit.delta_generator import DeltaGenerator
 from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
 from core.content import Content, content
+from core.figures.labels import in_bytes
 from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning import as_text, fed_to_both, record, spans, tags, trainable
 from core.finetuning.examples import CHOICE, READY, LabeledSet, parse, ready
+from core.finetuning.setup import BYTES, MOST_BYTES, Epoch
 from core.table import Table
 from core.turns import turns
 from core.ui.demos.steps import going
+from core.ui.export import download
+from core.ui.links import page_link
 from core.ui.page import accent, theme
 from core.ui.panel import Panel, chart
 from core.ui.param import Choice, Model, Text
@@ -87,8 +92,6 @@ def train_runs(
 
     Runs that are all stored in advance are shown and, on a click, trained; also returned is whether they are shown.
     """
-    floors = {tags.NAME: tags.baseline, spans.NAME: spans.floor}
-    floor = floors[kind](data) if kind in floors else data.majority
     shared, before = kind not in OWN, {name: record.stored(spec.slug, kind, run) for name, run in runs.items()}
     state, slug = view.state, spec.slug
     own: dict[Any, Epochs] = st.session_state.setdefault(state.key("runs"), {})
@@ -126,7 +129,7 @@ def train_runs(
             for epoch in engine.stream(train, slug, data, run):
                 growing.append(epoch)
                 if time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
-                    draw_accuracy(view, spec, floor, runs, epochs, picture, growing=True)
+                    draw_accuracy(view, spec, data, runs, epochs, picture, growing=True)
                     tell(name)
                     drawn = time.monotonic()
             return tuple(growing)
@@ -136,10 +139,29 @@ def train_runs(
     return epochs, False
 
 
+def floor(data: LabeledSet) -> float:
+    """The held-out accuracy of the baseline."""
+    floors = {"tags": tags.baseline, "spans": spans.floor}
+    return floors[data.task](data) if data.task in floors else data.majority
+
+
+def offer_weights(view: View, spec: CheckpointSpec, last: Epoch) -> None:
+    """The file of a run that is complete, or why there is none."""
+    words = content("fine-tuning", "learn")
+    if last.weights is not None:
+        name = f"fine-tuned-{spec.slug}"
+        download("safetensors", last.weights, name, view.state.key("weights"), tip=words.label("weights"))
+        page_link("fine-tuning", words.label("load"), {"tab": "load"}, icon=":material/upload:")
+    elif last.last:
+        size = BYTES * last.parameters
+        why = "as text" if as_text(spec) else "too large" if size > MOST_BYTES else "recorded"
+        replace(view, words=words).note(f"No file: {why}", size=in_bytes(size), most=in_bytes(MOST_BYTES))
+
+
 def draw_accuracy(
     view: View,
     spec: CheckpointSpec,
-    floor: float,
+    data: LabeledSet,
     runs: Mapping[str, Any],
     epochs: Mapping[str, Epochs],
     picture: DeltaGenerator,
@@ -163,7 +185,7 @@ def draw_accuracy(
         for name, found in epochs.items()
         if found
     ]
-    lines.append(Line(names_of["majority"], [0, total], [floor] * 2, look.muted, "longdash"))
+    lines.append(Line(names_of["majority"], [0, total], [floor(data)] * 2, look.muted, "longdash"))
     rows = tuple(
         (names_of[name], epoch.number, epoch.loss, epoch.accuracy) for name, found in epochs.items() for epoch in found
     )

@@ -22,7 +22,7 @@ from core.finetuning.spans import Passage
 from core.language.tokens import style
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
+from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, offer_weights, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -48,7 +48,7 @@ def answer_spans(view: View) -> None:
     epochs, recorded = train_runs(view, spec, data, runs, spans.NAME, picture, button)
     if not epochs["chosen"]:
         return
-    draw_accuracy(view, spec, spans.floor(data), runs, epochs, picture)
+    draw_accuracy(view, spec, data, runs, epochs, picture)
     last = epochs["chosen"][-1]
     passages = _passages(spec.slug)
     ends = np.cumsum([len(passage.at) for passage in passages])[:-1]
@@ -62,7 +62,7 @@ def answer_spans(view: View) -> None:
             seconds=f"{last.seconds:.1f}",
         )
     with answer:
-        _answer(view, spec, data.held_out[at], passages[at], found["chosen"][at].astype(np.float64))
+        draw_answer(view, spec, data.held_out[at], passages[at], found["chosen"][at])
         view.try_and_notice()
     predicted = {
         view.words.front["runs"][name]: spans.scores(_texts(data.held_out, passages, parts), data.held_out)
@@ -71,6 +71,7 @@ def answer_spans(view: View) -> None:
     columns = tuple(view.words.front["columns"])
     rows = [(name, percent(exact), percent(f1)) for name, (exact, f1) in predicted.items()]
     text_table(TextTable(columns, rows, view.words.label("measured"), (60, 20, 20), (1, 2)))
+    offer_weights(view, spec, last)
     view.how_it_works(longest=spans.LONGEST, seconds=f"{SECONDS:g}")
 
 
@@ -86,7 +87,9 @@ def _texts(examples: Sequence[Example], passages: Sequence[Passage], parts: Sequ
     return [passage.text(example.second, spans.best_span(part)) for example, passage, part in triples]
 
 
-def _answer(view: View, spec: CheckpointSpec, example: Example, passage: Passage, scores: NDArray[np.float64]) -> None:
+def draw_answer(
+    view: View, spec: CheckpointSpec, example: Example, passage: Passage, scores: NDArray[np.floating]
+) -> None:
     """One question: its tokens, the probabilities (q, 2) of start and end, and those of all valid spans."""
     words, look = view.words, theme()
     first, last = spans.best_span(scores)
@@ -102,9 +105,11 @@ def _answer(view: View, spec: CheckpointSpec, example: Example, passage: Passage
         )
         for n, piece in enumerate(passage.pieces)
     ]
-    alt = f"{example.text} {example.second} {words.label('predicted')}: {predicted}. {words.label('truth')}: {right}"
+    alt = f"{example.text} {example.second} {words.label('predicted')}: {predicted}"
+    alt += f". {words.label('truth')}: {right}" * bool(right)
     token_picture(cells, style(session.checkpoint(spec.slug).tokenizer), accent(spec.branch), alt=alt)
-    view.note("Right" if spans.f1(predicted, right) == 1 else "Wrong", chance=percent(chance), answer=right)
+    verdict = "Right" if spans.f1(predicted, right) == 1 else "Wrong"
+    view.note(verdict if right else "Own", chance=percent(chance), answer=right)
     if scores[:, 0].argmax() > scores[:, 1].argmax():
         view.note("Invalid")
     tokens = [passage.pieces[n] for n in passage.at]

@@ -12,14 +12,10 @@ from core.attention.heads import is_special
 from core.checkpoints.spec import CheckpointSpec
 from core.finetuning import tags
 from core.finetuning.examples import Example, LabeledSet
-from core.finetuning.setup import (
-    Setup,
-    compared,
-    usual_pooling,
-)
+from core.finetuning.setup import Setup, compared, usual_pooling
 from core.language.tokens import style
 from core.objectives.example import Cell
-from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
+from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, offer_weights, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent
 from core.ui.section import Section, View
@@ -40,7 +36,7 @@ def token_labels(view: View) -> None:
     epochs, recorded = train_runs(view, spec, data, runs, tags.NAME, picture, button)
     if not epochs["chosen"]:
         return
-    draw_accuracy(view, spec, tags.baseline(data), runs, epochs, picture)
+    draw_accuracy(view, spec, data, runs, epochs, picture)
     last = epochs["chosen"][-1]
     with status:
         view.note(
@@ -57,12 +53,13 @@ def token_labels(view: View) -> None:
     options = {str(number): example.text for number, example in enumerate(data.held_out)}
     at = int(SENTENCE.with_(options=options, default="0").draw(state))
     start = sum(len(example.words) for example in data.held_out[:at])
-    _tagged(view, spec, data.held_out[at], predicted[start:])
+    draw_tagged(view, spec, data.held_out[at], predicted[start:])
     _words(view, data, predicted)
+    offer_weights(view, spec, last)
     view.how_it_works(size=len(data.labels))
 
 
-def _tagged(view: View, spec: CheckpointSpec, example: Example, predicted: Sequence[str]) -> None:
+def draw_tagged(view: View, spec: CheckpointSpec, example: Example, predicted: Sequence[str]) -> None:
     """A sentence token by token, with the tag predicted at the first token of each word."""
     pieces, first = _first_tokens(spec.slug, example)
     cells = []
