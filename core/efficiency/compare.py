@@ -56,6 +56,9 @@ class AttentionCost:
     """Median over the passes, the whole model."""
     attention_seconds: float
     """Median over the passes, attention alone."""
+    fastest: float
+    slowest: float
+    """Of attention alone, as well."""
     passes: int
     peak_bytes: int
     """Tensor memory that one head of one layer holds at the peak of its attention, measured."""
@@ -258,10 +261,13 @@ def _passes(
 
 
 def _cost(runs: Sequence[Run], scores: int, of_a_layer: int, peak: int) -> AttentionCost:
+    alone = [run.attention_seconds for run in runs]
     return AttentionCost(
         scores=scores,
         seconds=median(run.seconds for run in runs),
-        attention_seconds=median(run.attention_seconds for run in runs),
+        attention_seconds=median(alone),
+        fastest=min(alone),
+        slowest=max(alone),
         passes=len(runs),
         peak_bytes=peak,
         layer_bytes=of_a_layer * BYTES_PER_SCORE,

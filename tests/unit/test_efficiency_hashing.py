@@ -240,7 +240,7 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
     # two n × n matrices at once, the scores and their softmax, and the context of eight numbers a token
     assert 8 * n * n <= found.full.peak_bytes <= 8 * n * n + 200 * n
     assert found.sparse.peak_bytes < found.full.peak_bytes
-    assert found.sparse.seconds >= found.sparse.attention_seconds > 0
+    assert found.sparse.seconds >= found.sparse.attention_seconds >= found.sparse.fastest > 0
     assert found.full.passes in (1, 3)
 
     (word,) = found.masks

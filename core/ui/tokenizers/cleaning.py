@@ -144,6 +144,7 @@ def deduplication(view: View) -> None:
             view.words.label("file"),
             "txt",
             key=state.key("corpus.file"),
+            max_upload_size=-(-settings().max_corpus_kb // 1000),
             help=view.words.part("File", most=f"{settings().max_corpus_kb:,}"),
         )
     text = typed if file is None else cleaning.decoded(file.getvalue())

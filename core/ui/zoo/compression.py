@@ -78,6 +78,8 @@ def compression(view: View) -> None:
             accuracy=percent(chosen.accuracy),
             accuracy_before=percent(whole.accuracy),
             kind=unit,
+            time=_time(chosen),
+            time_before=_time(whole),
         )
     else:
         view.say("Not stored")
@@ -203,6 +205,11 @@ def _predictions(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
                 key=view.state.key(f"compression.{name}"),
                 alt=bars_alt(top.tokens, top.probabilities, name),
             )
+    old, new = (top.tokens for top in both)
+    came, went = ([token for token in a if token not in b] for a, b in ((new, old), (old, new)))
+    named = {"top": new[:1], "before": old[:1], "new": came, "gone": went}
+    written = {name: ", ".join(f"“{plain(token.strip())}”" for token in own) or "none" for name, own in named.items()}
+    view.note("Changed", count=len(new), **written)
     rows = [
         (name, rank, token, chance)
         for name, top in zip(names, both, strict=True)
