@@ -66,7 +66,7 @@ def test_experts_and_latents_of_deepseek_can_be_set() -> None:
 
 def test_the_zero_example_of_the_paper_s_kind() -> None:
     text = shown(opened(tab="training", system="gpt-2", size="xl", data="64", stage="3", recompute="full", length="1"))
-    assert "on each of 64 devices" in text
+    assert "per device on 64 devices" in text
     # 16 bytes a parameter over 64 devices, and 2 s b h in each of 48 layers
     assert f"{(16 * 1_557_611_200 / 64 + 48 * 2 * 1600) / 1e6:.0f} MB" in text
     at = opened(tab="training", tensor="8", system="gpt-2", size="xl")

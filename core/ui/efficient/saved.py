@@ -94,6 +94,8 @@ def _scores(view: BranchView, system: System) -> None:
         )
     amounts = [Amount("Full attention", full), *(Amount(name, number) for name, number in counted.items())]
     _amounts(view, "scores", amounts, system.name, _short)
+    pattern = {"tab": "masks", "pattern": "window-3", "tokens": "24", "below": "reach"}
+    page_link("objectives", view.words.label("patterns"), pattern, icon=":material/arrow_forward:")
 
 
 def _memory(view: BranchView, system: System) -> None:
