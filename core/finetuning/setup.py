@@ -85,7 +85,7 @@ class Epoch:
 
 def baselines(setup: Setup) -> dict[str, Setup]:
     """The two runs to compare with: the head alone on the same features, and the same run from random weights."""
-    rate = max(setup.rate, RATE)
+    rate = max(setup.rate, RATE) if setup.trained == "all" else RATE
     return {
         "head": replace(setup, trained="head"),
         "random": replace(setup, trained="all", rate=rate, pretrained=False),
