@@ -46,7 +46,7 @@ LABELED, UNLABELED, EACH = 64, 2000, 2500
 TEACHER = Setup("all", "first", epochs=8, seconds=1e6)
 TURNS = 50
 SENTENCE = "He shut the door and went home."
-"""For the times of a visitor's machine."""
+"""Whose time is measured."""
 SCALING = ("scaling", "batches", "noise")
 """Those of `core.training.scaling`."""
 OPINIONS = 512
@@ -194,7 +194,7 @@ def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
                 flush=True,
             )
         measured.NETWORKS.unlink(missing_ok=True)
-        append(measure_networks(checkpoint, examples[0].text), measured.NETWORKS)
+        append(measure_networks(checkpoint, SENTENCE), measured.NETWORKS)
     elif name == "widths":
         for widths in sweep_widths(checkpoint, opinions(corpus), measured.read_widths(), seeds):
             append(widths, measured.WIDTHS)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core import checkpoints, session
 from core.efficiency.lengths import plain_machine
-from core.figures.labels import percent, plus_minus, short
+from core.figures.labels import in_bytes, percent, plus_minus, short
 from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import DASHES
 from core.finetuning.measured import ALPHAS, TEMPERATURES, Distillation, Network, distillation, networks
@@ -81,7 +81,9 @@ def _time(tell: session.Progress) -> dict[str, Network]:
 
 def _size(network: Network) -> str:
     low, high = 1e3 * network.fastest, 1e3 * network.slowest
-    return f"{short(network.parameters)} parameters, {1e3 * network.seconds:.1f} ms ({low:.1f} to {high:.1f})"
+    held, stored = in_bytes(4 * network.parameters), in_bytes(2 * network.parameters)
+    size = f"{short(network.parameters)} parameters ({held} in memory, {stored} stored in float16)"
+    return f"{size}, {1e3 * network.seconds:.1f} ms ({low:.1f} to {high:.1f})"
 
 
 def _curves(view: View, runs: Distillation, alpha: float, t: int) -> None:
