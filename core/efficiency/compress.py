@@ -40,6 +40,7 @@ from core import checkpoints
 from core.attention.ablation.ablate import Head, HeadMask, heads_of
 from core.attention.ablation.effects import FOLDER
 from core.attention.roles.headroles import OUTPUT
+from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.lengths import machine
 from core.efficiency.timing import alternated
@@ -55,6 +56,9 @@ from core.turns import turns
 FILE = ASSETS / "compression.csv"
 PRUNED, HEADS, LAYERS, BITS = (0, 30, 50, 70, 90), (0, 25, 50, 75), (0, 1, 2, 3), (32, 16, 8, 4)
 """The measured values: percent of weights, percent of heads, layers, bits of a weight."""
+SHARED: tuple[Trait, ...] = ("shared layers", "disentangled attention", "window", "hashing")
+"""Traits of models whose heads are not removed: other layers use their weights, too, or they have more than the four
+matrices that `stored_bytes` counts."""
 COMBINED = (0, 30), (0, 25, 50), (0, 1), (8, 4)
 """The values of the recipes that combine heads or layers with the rest."""
 
@@ -91,14 +95,19 @@ class Measured:
     """The processor's name, and how many."""
 
 
-def recipes(layers: int) -> Iterator[Recipe]:
-    """The precomputed recipes: pruning with each number of bits, heads and layers alone, and some of all together."""
+def recipes(layers: int, heads: bool = True) -> Iterator[Recipe]:
+    """The precomputed recipes: pruning with each number of bits, heads and layers alone, and some of all together.
+
+    Args:
+        layers: separate layers of the model.
+        heads: whether its heads have weights of their own (`SHARED`).
+    """
     yield from (Recipe(pruned=pruned, bits=bits) for pruned in PRUNED for bits in BITS)
-    yield from (Recipe(heads=heads) for heads in HEADS[1:])
+    yield from (Recipe(heads=percent) for percent in HEADS[1:] if heads)
     yield from (Recipe(layers=removed) for removed in LAYERS[1:] if removed < layers)
-    for pruned, heads, removed, bits in product(*COMBINED):
-        if (heads or removed) and removed < layers:
-            yield Recipe(pruned, heads, removed, bits)
+    for pruned, percent, removed, bits in product(*COMBINED):
+        if (percent or removed) and removed < layers and (heads or not percent):
+            yield Recipe(pruned, percent, removed, bits)
 
 
 @lru_cache(maxsize=1)
@@ -330,10 +339,11 @@ def cli_compression(slugs: Sequence[str], *, times: bool = False) -> None:
     """
     from tqdm import tqdm  # type: ignore[import-untyped]
 
-    measured = {}
+    measured = {slug: [*points.values()] for slug, points in precomputed().items()}
     for slug in slugs or precomputed():
         checkpoint = checkpoints.load(slug)
-        planned = tuple(recipes(len(_blocks(checkpoint.model))))
+        own_heads = not any(map(checkpoint.spec.offers, SHARED))
+        planned = tuple(recipes(len(_blocks(checkpoint.model)), own_heads))
         one = partial(_timed, checkpoint, precomputed()[slug]) if times else partial(measure, checkpoint)
         measured[slug] = [one(recipe) for recipe in tqdm(planned, desc=slug, disable=None)]
     write(measured)

@@ -94,9 +94,11 @@ def compression(view: View) -> None:
 
 def _recipe(view: View, points: Mapping[Recipe, Measured]) -> Recipe:
     pruned, bits = int(PRUNE.draw(view.state)), int(WIDTH.draw(view.state))
-    removed = {str(number): str(number) for number in sorted({point.layers for point in points})}
-    others = settings_menu(view.state, HEAD, LAYER.with_(options=removed))
-    return Recipe(pruned, int(others["heads"]), int(others["layers"]), bits)
+    heads, layers = sorted({point.heads for point in points}), sorted({point.layers for point in points})
+    controls = [HEAD.with_(options={str(n): f"{n}%" for n in heads})] if len(heads) > 1 else []
+    controls += [LAYER.with_(options={str(n): str(n) for n in layers})] if len(layers) > 1 else []
+    others = settings_menu(view.state, *controls) if controls else {}
+    return Recipe(pruned, int(others.get("heads", 0)), int(others.get("layers", 0)), bits)
 
 
 def _picture(
@@ -108,8 +110,8 @@ def _picture(
         names["bits"].replace("{{bits}}", str(bits)): [points[Recipe(pruned=pruned, bits=bits)] for pruned in PRUNED]
         for bits in BITS
     } | {
-        names["heads"]: [points[Recipe(heads=heads)] for heads in HEADS],
-        names["layers"]: [points[Recipe(layers=layers)] for layers in LAYERS if Recipe(layers=layers) in points],
+        names["heads"]: [points[recipe] for heads in HEADS if (recipe := Recipe(heads=heads)) in points],
+        names["layers"]: [points[recipe] for layers in LAYERS if (recipe := Recipe(layers=layers)) in points],
     }
     front = pareto(points.values())
     alone = {point.recipe for group in groups.values() for point in group}
@@ -128,6 +130,7 @@ def _picture(
             words=[f"{_name(point.recipe)}: {in_bytes(point.memory_bytes)} in memory" for point in group],
         )
         for (name, group), color, dash in zip(groups.items(), colors, cycle(DASHES), strict=False)
+        if len(group) > 1 or group[0] is chosen
     ]
     figure = line_chart(
         lines,
