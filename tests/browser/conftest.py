@@ -386,6 +386,7 @@ class Visitor:
         with page.expect_download() as waiting:
             button.click()
         page.keyboard.press("Escape")
+        expect(menu).to_be_hidden()  # it fades: the next call would take it for open
         return waiting.value
 
     @property
