@@ -69,7 +69,7 @@ PLAIN = ("BLEU", "chrF", "Pearson", "Spearman", "chrF before", "chrF after", "pa
 
 
 def unit(name: str) -> str:
-    if name.startswith("bits per byte") or name.endswith(("bits per byte", "bits per token")):
+    if "bits per " in name:
         return "bits"
     return "" if name.endswith(PLAIN) else "%"
 

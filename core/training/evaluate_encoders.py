@@ -51,6 +51,7 @@ from core.training.objectives.electra import ElectraModel, replaced_tokens
 from core.training.objectives.encoder import EncoderModel, masked_tokens
 from core.training.objectives.parts import measured_pairs, usable
 from core.training.objectives.permutation import Orders, PermutationModel, target_accuracy
+from core.training.tokenizers import Vocabulary
 from core.training.tokens import Ints, Ragged
 
 PAIRS = 400
@@ -353,35 +354,50 @@ def long_texts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
             yield f"{on}, {length} tokens", (texts, length)
 
 
-def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], int]) -> Numbers:
-    """Top-1 accuracy in percent on masked words with sparse attention, with full, and with full in pieces of `PIECE`.
+def interval(name: str, more: Any, total: Any) -> Numbers:
+    """The 95% interval of Σ more / Σ total, by 2,000 bootstrap samples of the texts that both arrays (T,) are of."""
+    drawn = np.random.default_rng(0).integers(len(total), size=(2000, len(total)))
+    low, high = np.percentile(more[drawn].sum(1) / total[drawn].sum(1), (2.5, 97.5)).tolist()
+    return {f"{name}, low": low, f"{name}, high": high}
 
-    Averaged over the texts.
+
+def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], int]) -> Numbers:
+    """Masked words with sparse attention, with full, and with full in pieces of `PIECE`: top-1 in percent, and bits.
+
+    Averaged over the texts; of several also how far full attention is above sparse (`interval`).
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     texts, length = texts_and_length
     config: Any = model.config
     pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks)
-    in_pieces = f"full, in pieces of {PIECE} top-1"
-    shares: dict[str, list[float]] = {"sparse top-1": [], "full top-1": [], in_pieces: []}
+    names = ("sparse", "full", f"full, in pieces of {PIECE}")
+    found: list[list[tuple[float, float]]] = []  # of each text, in each way: top-1, bits per token
     for text in texts:
         whole = token_ids(checkpoint, text, special=True)
         ids = np.array([*whole[: length - 1], tokenizer.sep_token_id], dtype=np.int64)
         corrupted, positions = measures.mask_words(ids, tokenizer)
 
-        def best(text: Ints, at: Ints, how: Sparsity | None = None) -> Ints:
-            tokens: Ints = bigbird.forward(model, text.tolist(), at.tolist(), how).logits.argmax(axis=1)
-            return tokens
+        def scores(text: Ints, at: Ints, how: Sparsity | None = None) -> Any:
+            return bigbird.forward(model, text.tolist(), at.tolist(), how).logits
 
         pieces = []
         for start in range(1, len(ids) - 1, PIECE - 2):
             inside = np.arange(start, min(start + PIECE - 2, len(ids) - 1))
             piece = corrupted[[0, *inside, -1]]  # with a special token at both ends
-            pieces.append(best(piece, np.intersect1d(positions, inside) - start + 1))
-        predicted = (best(corrupted, positions, pattern), best(corrupted, positions), np.concatenate(pieces))
-        for own, tokens in zip(shares.values(), predicted, strict=True):
-            own.append(100 * float((tokens == ids[positions]).mean()))
-    return {name: sum(own) / len(own) for name, own in shares.items()}
+            pieces.append(scores(piece, np.intersect1d(positions, inside) - start + 1))
+        found.append([])
+        for logits in (scores(corrupted, positions, pattern), scores(corrupted, positions), np.concatenate(pieces)):
+            own = Hits()
+            own.add(torch.from_numpy(logits), torch.from_numpy(ids[positions]))
+            found[-1].append((own.top()["top-1"], own.bits))
+    numbers: Numbers = {}
+    every = np.array(found)
+    for at, measure in enumerate((" top-1", ", bits per token")):
+        numbers |= {f"{name}{measure}": float(own) for name, own in zip(names, every[..., at].mean(0), strict=True)}
+        if len(every) > 1:
+            more = every[:, 1, at] - every[:, 0, at]
+            numbers |= interval(f"full minus sparse{measure}", more, np.ones(len(more)))
+    return numbers
 
 
 def spans_of_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
@@ -419,17 +435,25 @@ def _framed(checkpoint: Checkpoint, ids: Ints) -> Ints:
 def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
     """Top-1 and top-5 in percent on the same masked words.
 
-    Of the whole text, in windows and with full attention; of chunks of `SHORT`, by the model and by its base. Of
-    several spans also how far full attention is above windows, as a 95% interval by 2,000 bootstrap samples of spans.
+    Of the whole text, in windows and with full attention; of chunks of `SHORT`, by the model and by its base. In
+    windows and with full attention also tokens corrupted as in training, with their bits. Of several spans also how
+    far full attention is above windows (`interval`).
     """
     card, model = checkpoint.spec.card, checkpoint.model
+    words = Vocabulary(checkpoint.tokenizer.backend_tokenizer)  # type: ignore[attr-defined]
     hits = {"": Hits(), "full": Hits(), "in pieces": Hits()}
+    trained = {"as in training": Hits(), "full, as in training": Hits()}
     base = checkpoints.load(str(card.base)) if card and card.base else None
     if base is not None:
         hits["base in pieces"] = Hits()
-    ahead = [(0, 0)]
+    ahead = [(0.0,) * 4]
     for seed, ids in enumerate(spans):
-        corrupted, positions = measures.mask_words(_framed(checkpoint, ids), checkpoint.tokenizer, seed=seed)
+        framed = _framed(checkpoint, ids)
+        as_trained, chosen = masks.corrupt_ids(framed, words.special, words.mask, np.random.default_rng(seed))
+        for own, full in zip(trained.values(), (False, True), strict=True):
+            found = states(model, torch.from_numpy(as_trained)[None], full=full)[0]
+            own.add(model.lm_head(found[chosen]), torch.from_numpy(ids[chosen]))
+        corrupted, positions = measures.mask_words(framed, checkpoint.tokenizer, seed=seed)
         positions = positions[
             (positions % SHORT != 0) & (positions % SHORT != SHORT - 1)
         ]  # where chunks have their special tokens
@@ -445,15 +469,15 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
         if base is not None:
             every = torch.cat([base.model(chunk).logits[0] for chunk in windows])
             hits["base in pieces"].add(every[positions.tolist()], labels)
-        ahead.append((hits["full"].first - hits[""].first, hits[""].total))
-    numbers = {key: share for name, own in hits.items() for key, share in own.top(name).items()}
+        (near, wide), window = trained.values(), hits[""]
+        bits = (wide.nats - near.nats) / math.log(2)
+        ahead.append((100 * (hits["full"].first - window.first), window.total, bits, near.total))
+    numbers = {key: share for name, own in (hits | trained).items() for key, share in own.top(name).items()}
+    numbers |= {f"{name}, bits per token": own.bits for name, own in trained.items()}
     if len(spans) > 1:
-        more, words = np.diff(ahead, axis=0).T
-        drawn = np.random.default_rng(0).integers(len(words), size=(2000, len(words)))
-        ends = np.percentile(100 * more[drawn].sum(1) / words[drawn].sum(1), (2.5, 97.5))
-        numbers |= dict(
-            zip(("full minus window top-1, low", "full minus window top-1, high"), map(float, ends), strict=True)
-        )
+        first, many, fewer, tokens = np.diff(ahead, axis=0).T
+        numbers |= interval("full minus window top-1", first, many)
+        numbers |= interval("full minus window, as in training, bits per token", fewer, tokens)
         numbers["masked words"] = hits[""].total
     return numbers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -154,6 +155,11 @@ class Hits:
         self.first += int(best[:, 0].sum())
         self.near += int(best.any(dim=1).sum())
         self.total += len(labels)
+
+    @property
+    def bits(self) -> float:
+        """Bits per token."""
+        return self.nats / self.total / math.log(2)
 
     def top(self, name: str = "") -> dict[str, float]:
         """Accuracies ``top-1`` and ``top-5`` in percent, prefixed with ``name`` and a space, if any."""
