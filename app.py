@@ -44,12 +44,10 @@ GROUPS = {
         "compare": ":material/compare:",
         "results": ":material/leaderboard:",
         "calculators": ":material/calculate:",
-        "sources": ":material/fact_check:",
     },
     "Reference": {
         "glossary": ":material/menu_book:",
-        "search": ":material/search:",
-        "about": ":material/info:",
+        "sources": ":material/info:",
     },
 }
 """The pages of the sidebar below Home and the branches, by the name of their file, each with its icon; the title that

@@ -19,7 +19,7 @@ from _app import ROOT, app, chromium
 from _harness import goal
 
 READING: list[tuple[str, dict[str, str]]] = [
-    *((page, {}) for page in ("about", "timeline", "sources", "glossary", "zoo")),
+    *((page, {}) for page in ("timeline", "sources", "glossary", "zoo")),
     *(
         (branch, {"tab": tab})
         for branch in ("encoder", "decoder", "encoder-decoder", "efficient")
@@ -31,7 +31,7 @@ READING: list[tuple[str, dict[str, str]]] = [
     ("compare", {"tab": "trees", "left": "bert", "right": "t5"}),
     ("results", {}),
     ("results", {"tab": "all"}),
-    ("search", {"q": "rotary"}),
+    ("glossary", {"q": "rotary"}),
     ("timeline", {"axis": "size"}),
     *(("calculators", {"tab": tab}) for tab in ("parameters", "training", "cache", "epoch", "fit")),
     ("zoo", {"tab": "curves"}),

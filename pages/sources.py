@@ -1,9 +1,10 @@
-"""Sources: where the five documents err, what they are, and every citation with how it was read."""
+"""About and sources: where the five documents err, every citation with how it was read, what the Atlas builds on."""
 
+from core.ui.about import ABOUT
 from core.ui.section import Page
-from core.ui.sources.corrections import CITATIONS, CORRECTIONS, DOCUMENTS
+from core.ui.sources.corrections import CITATIONS, CORRECTIONS
 
-PAGE = Page("sources", (CORRECTIONS, DOCUMENTS, CITATIONS))
+PAGE = Page("sources", (CORRECTIONS, CITATIONS, ABOUT))
 
 if __name__ == "__main__":
     PAGE.run()

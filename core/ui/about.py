@@ -1,4 +1,4 @@
-"""The parts of About: attribution, installed packages, how to add models, how to cite."""
+"""The section About the Atlas: attribution, installed packages, how to add models, how to cite."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The page Glossary: one term in full, and all terms by letter or search."""
+"""The page Glossary and search: one term in full, all terms by letter, and all that fits a query."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -14,10 +15,13 @@ from core.ui.glossary import href, info
 from core.ui.links import PageState, page_link, take_up
 from core.ui.page import base_path, css, plain, presenting
 from core.ui.param import Choice, Text
+from core.ui.search import KINDS, by_kind, hit_link
 from core.ui.section import Section, View
 from core.ui.tables import Cell, Link, Rich, Row, TextTable, text_table
 
 ALL = "All"
+_MOST = 120
+"""Results that are drawn, besides terms."""
 _INDEX = 60
 """Rows of which a phone shows only the terms: a tap on one opens it. With all texts it would be 50 screens high."""
 _STYLE = css("glossary")
@@ -26,8 +30,8 @@ TERM = Choice(name="term", label="Term", options={})
 LETTER = Choice(name="letter", label="Letter", options={}, style="pills", hide_label=True)
 QUERY = Text(
     name="q",
-    label="Find a term",
-    placeholder="mlm, rope, span …",
+    label="Find a term, system or demo",
+    placeholder="bert, sop, rotary, translate",
     most=search.MAX_QUERY,
     icon=":material/search:",
     width=420,
@@ -35,7 +39,7 @@ QUERY = Text(
 
 
 def terms(view: View) -> None:
-    """Draw the term that the link names, the search box, the letters and the table of matches."""
+    """Draw the term that the link names, the search box, the letters, and the terms or all matches by kind."""
     state, known = view.state, glossary.terms()
     slug = TERM.with_(options={"": ALL} | {term.slug: term.name for term in known}).value(state)
     chosen = glossary.term(slug)
@@ -46,14 +50,31 @@ def terms(view: View) -> None:
     query = QUERY.draw(state)[: search.MAX_QUERY].strip()
     letters = sorted({glossary.letter(term) for term in known})
     letter = LETTER.with_(options={entry: entry for entry in (ALL, *letters)}).draw(state)
-    shown = [term for term in known if letter in (ALL, glossary.letter(term))]
-    if query:
-        order = search.fitting(query, "Term")
-        shown = sorted((term for term in shown if term.name in order), key=lambda term: order.index(term.name))
-    if not shown:
+    if not query:
+        _table(view, [term for term in known if letter in (ALL, glossary.letter(term))])
+        return
+    hits = search.find(query, _MOST)
+    if not hits:
         info(view.words.part("No match"))
         return
-    view.note("Count", shown=len(shown), every=len(known))
+    view.note("Results" if len(hits) < _MOST else "Too many", count=len(hits))
+    order = search.fitting(query, "Term")
+    for kind, group in by_kind(hits):
+        st.subheader(KINDS.get(kind, kind), anchor=False)
+        if kind == "Term":
+            fits = (term for term in known if letter in (ALL, glossary.letter(term)) and term.name in order)
+            _table(view, sorted(fits, key=lambda term: order.index(term.name)))
+            continue
+        with st.container(gap=None, key=f"atlas-found-{kind}"):
+            for hit in group:
+                hit_link(hit, hit.line, "glossary", 200)
+
+
+def _table(view: View, shown: Sequence[Term]) -> None:
+    if not shown:
+        info(view.words.part("No term"))
+        return
+    view.note("Count", shown=len(shown), every=len(glossary.terms()))
     rows: list[Row] = [
         ((Link(entry.name, href(entry)), ", ".join(entry.aliases)), entry.text, _links_of(entry)) for entry in shown
     ]

@@ -208,26 +208,20 @@ def _continue(view: View) -> None:
     last: LastView | None = st.session_state.get(_LAST)
     stored = None if last is None else last.model_dump(exclude={"count"})
     LAST.draw(key, {"view": stored, "base": base_path(), "forget": state.memory.pop("forget", False)})
-    if last is None or (title := _title_of(last)) is None:
+    if last is None:
         return
+    page, query = links.current(last.page, dict(parse_qsl(last.query, keep_blank_values=True)))
+    if page in ("", "home") or not links.exists(page):  # a view of the browser's: the page validates the query
+        return
+    title = view_title(page, query.get("tab", last.tab))
 
     def forget() -> None:
         st.session_state.pop(_LAST, None)
         state.memory["forget"] = True
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        query = dict(parse_qsl(last.query, keep_blank_values=True))
-        page_link(
-            last.page, f"{view.words.label('continue')}: {title}", query, icon=":material/history:", width="content"
-        )
+        page_link(page, f"{view.words.label('continue')}: {title}", query, icon=":material/history:", width="content")
         st.button("Forget", key=state.key("forget"), type="tertiary", on_click=forget, help=view.words.label("forget"))
-
-
-def _title_of(last: LastView) -> str | None:
-    """The titles of page and section; None where there is no such page. The page itself validates the query."""
-    if last.page in ("", "home") or not links.exists(last.page):
-        return None
-    return view_title(last.page, last.tab)
 
 
 def _what_runs(view: View) -> None:

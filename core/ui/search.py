@@ -1,4 +1,4 @@
-"""Search: a box in the sidebar of every page, and a page with all matches.
+"""Search: a box in the sidebar of every page; the page Glossary and search has all matches.
 
 The box is a fragment: a query reruns the box alone and leaves the page as it is. Results are links of the
 app, so a click keeps the session. A query is a visitor's text: it is looked up, never drawn as Markdown or HTML.
@@ -14,16 +14,12 @@ import streamlit as st
 from core.content import content
 from core.errors import AtlasError
 from core.search import MAX_QUERY, Hit, find
-from core.ui.glossary import info
 from core.ui.links import page_link
 from core.ui.page import css, plain
-from core.ui.param import Text
-from core.ui.section import Section, View
 
 MOST = 8
-_MOST_ON_PAGE = 120
 _LINE = 100
-_KINDS = {
+KINDS = {
     "System": "Systems",
     "Term": "Terms",
     "Demo": "Demos",
@@ -33,13 +29,6 @@ _KINDS = {
     "Model": "Live models",
     "Correction": "Corrections",
 }
-QUERY = Text(
-    name="q",
-    label="Search the Atlas",
-    placeholder="bert, sop, rotary, translate",
-    most=MAX_QUERY,
-    icon=":material/search:",
-)
 _STYLE = css("search")
 
 
@@ -71,32 +60,14 @@ def _box(page: str) -> None:
         st.warning(plain(str(error)))
         return
     if not hits:
-        st.caption(content("search", "search").part("No match"))
+        st.caption(content("glossary", "terms").part("No match"))
         return
     with st.container(gap=None, key="atlas-hits"):
         for hit in hits[:MOST]:
-            _link(hit, f"{hit.kind} · {hit.line}", page)
+            hit_link(hit, f"{hit.kind} · {hit.line}", page)
         if len(hits) > MOST:
             rest = {"q": query[:MAX_QUERY]}
-            page_link("search", "All results", rest, icon=":material/more_horiz:", here=page)
-
-
-def search_page(view: View) -> None:
-    """Draw the page: a box, and all matches by kind."""
-    query = QUERY.draw(view.state)[:MAX_QUERY]
-    if not query.strip():
-        info(view.words.part("Nothing typed"))
-        return
-    hits = find(query, _MOST_ON_PAGE)
-    if not hits:
-        info(view.words.part("No match"))
-        return
-    view.note("Count" if len(hits) < _MOST_ON_PAGE else "Too many", count=len(hits))
-    with st.container(gap=None, key="atlas-found"):
-        for kind, group in by_kind(hits):
-            st.subheader(_KINDS.get(kind, kind), anchor=False)
-            for hit in group:
-                _link(hit, hit.line, "search", 2 * _LINE)
+            page_link("glossary", "All results", rest, icon=":material/more_horiz:", here=page)
 
 
 def by_kind(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
@@ -108,13 +79,11 @@ def by_kind(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:
     return [(kind, list(group)) for kind, group in groupby(ranked, key=lambda hit: hit.kind)]
 
 
-def _link(hit: Hit, line: str, here: str, most: int = _LINE) -> None:
+def hit_link(hit: Hit, line: str, here: str, most: int = _LINE) -> None:
+    """Draw a hit: a link from the page ``here``, and at most ``most`` characters about it."""
     page_link(hit.page, plain(_short(hit.title, 70)), dict(hit.query), here=here)
     st.caption(plain(_short(line, most)))
 
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: text.rfind(" ", 0, most)] + " …"
-
-
-SEARCH = Section("search", search_page, (QUERY,))

@@ -113,7 +113,7 @@ class View:
 
         Nothing in a presentation: it has room for one line, and the presenter can say the rest.
         """
-        if presenting() and self.state.page != "about":
+        if presenting():
             return
         text = terms(_DISPLAY.sub(r"$$\n\1\n$$", self.words.part(part, **values)))
         for number, piece in enumerate(_HEADING.split(text)):

@@ -24,12 +24,12 @@ from functools import cache
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.websockets import WebSocketClose
 from streamlit import config, file_util
@@ -223,11 +223,20 @@ async def metrics(request: Request) -> Response:
     return Response(await run_in_threadpool(generate_latest, metrics_registry()), media_type=CONTENT_TYPE_LATEST)
 
 
+def moved(request: Request) -> Response:
+    """Where the page of an old link is today, with its query."""
+    from core.links import current
+
+    page, query = current(request.url.path.rsplit("/", 1)[1], dict(request.query_params))
+    return RedirectResponse(f"{page}?{urlencode(query)}")
+
+
 def routes() -> list[Route]:
-    """The routes for operators, with and without ``server.baseUrlPath``: a proxy adds it, a probe need not know it."""
+    """The routes for operators and those of pages that are part of another one today, with and without
+    ``server.baseUrlPath``: a proxy adds it, a probe need not know it."""
     prefix = (config.get_option("server.baseUrlPath") or "").strip("/")
     bases = {"", f"/{prefix}" if prefix else ""}
-    answers = {"health": health, "ready": ready, "metrics": metrics}
+    answers = {"health": health, "ready": ready, "metrics": metrics, "about": moved, "search": moved}
     return [Route(f"{base}/{path}", answer) for base in bases for path, answer in answers.items()]
 
 

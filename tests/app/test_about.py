@@ -6,16 +6,15 @@ from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
-from streamlit.testing.v1 import AppTest
-
 from core import __version__
 from core.ui.about import LIBRARIES, attribution, short_license
+from tests.pages import opened
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def shown() -> str:
-    at = AppTest.from_file(str(ROOT / "pages" / "about.py"), default_timeout=120).run()
+    at = opened("sources", tab="about")
     assert not at.error
     parts = [str(element.value) for element in (*at.markdown, *at.subheader, *at.title, *at.code)]
     parts += [element.proto.body for element in at.get("html")]

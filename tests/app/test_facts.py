@@ -135,9 +135,9 @@ def test_a_link_opens_one_correction_and_leads_back() -> None:
 
 
 def test_documents_and_citations_say_how_they_were_read() -> None:
-    at = opened("sources", tab="documents")
-    assert rows(at) == 5
-    assert "tldr-transformers" in html_of(at)
+    at = opened("sources", tab="citations", evidence="source document")
+    assert html_of(at).count(" corrections</a>: ") == 5
+    assert "Notes on eighteen papers" in html_of(at)
     at = opened("sources", tab="citations")
     every = rows(at)
     assert every > 60

@@ -71,7 +71,7 @@ def test_the_view_that_was_left_is_one_link_until_it_is_forgotten() -> None:
         return next(((link.label.partition(": ")[2], link.page, link.query_string) for link in found), ())
 
     assert left("encoder", "facts", "") == ("Encoder › Facts", "encoder", "")
-    assert left("glossary", "nowhere", "") == ("Glossary", "glossary", "")
+    assert left("glossary", "nowhere", "") == (content("glossary").title, "glossary", "")
     assert left("home", "", "") == left("nowhere", "", "") == ()
     query = "layer=3&head=2"
     assert left("attention", "heads", query) == ("Attention › One head", "attention", query)
@@ -113,7 +113,6 @@ DRAWN: dict[str, tuple[str, dict[str, str], int]] = {
     "questions of the results": ("results", {"question": "leaders"}, 2),
     "all results": ("results", {"tab": "all"}, 5),
     "corrections": ("sources", {"tab": "corrections"}, 5),
-    "documents": ("sources", {"tab": "documents"}, 5),
     "citations": ("sources", {"tab": "citations"}, 5),
 }
 """Pages by their links, with the fewest links that they have."""

@@ -18,7 +18,7 @@ from tests.pages import FEW, NASTY, html_of, opened, widget
 from tests.words import words
 
 PAGES = (
-    *("tokenizers", "calculators", "zoo", "compare", "timeline", "results", "sources", "glossary", "search"),
+    *("tokenizers", "calculators", "zoo", "compare", "timeline", "results", "sources", "glossary"),
     *("attention", "vectors", "generation", "objectives", "transformer", "fine-tuning"),
 )
 SECTIONS = {f"{page}-{section.slug}": (page, section) for page in PAGES for section in pages()[page].sections}
@@ -90,8 +90,7 @@ BOXES = {
     "tokenizers?tab=train": ("Training text",),
     "tokenizers?tab=dedup": ("Corpus",),
     "compare": ("Data",),
-    "glossary": ("Find a term",),
-    "search": ("Search the Atlas",),
+    "glossary": ("Find a term, system or demo",),
 }
 """Views by their links, and boxes of each."""
 PAGES_THAT_TAKE_ALL = ("encoder?model=dir-tiny-bert", "tokenizers")

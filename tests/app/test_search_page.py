@@ -1,4 +1,4 @@
-"""The search box of every page and the page of search: places are found, nonsense gets a sentence, nothing is lost."""
+"""The search box of every page and the page of all matches: places are found, nonsense gets a sentence."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.content import content
-from tests.pages import opened, protos, shown
+from tests.pages import html_of, opened, protos, shown
 from tests.words import words
 
-WORDS = content("search", "search")
-EMPTY, NOTHING = WORDS.part("Nothing typed"), WORDS.part("No match")
+NOTHING = content("glossary", "terms").part("No match")
 
 
 def found(at: AppTest) -> list[tuple[str, str]]:
     return [(link.page, link.query_string) for link in protos(at, "page_link")]
 
 
-@pytest.mark.parametrize("page", ["encoder", "glossary", "search"])  # the sidebar is drawn before any page
+@pytest.mark.parametrize("page", ["encoder", "glossary"])  # the sidebar is drawn before any page
 def test_every_page_has_the_box_and_its_results_are_links(page: str) -> None:
     at = opened(page, **({"tab": "facts"} if page == "encoder" else {}))
     at.text_input(key="atlas.search").set_value("sop").run()
@@ -27,12 +26,12 @@ def test_every_page_has_the_box_and_its_results_are_links(page: str) -> None:
 
 
 def test_at_most_eight_and_a_way_to_the_rest() -> None:
-    at = opened("about")
+    at = opened("sources", tab="about")
     at.text_input(key="atlas.search").set_value("bert").run()
-    links = found(at)
+    links = found(at)[1:]  # the first leads on from the page
     assert len(links) == 9
     assert links[0] == ("encoder", "system=bert")
-    assert links[-1] == ("search", "q=bert")
+    assert links[-1] == ("glossary", "q=bert")
 
 
 def test_a_query_changes_nothing_on_the_page() -> None:
@@ -44,23 +43,21 @@ def test_a_query_changes_nothing_on_the_page() -> None:
 
 
 def test_the_page_shows_what_its_link_asks_for_by_kind() -> None:
-    at = opened("search", q="bert")
+    at = opened("glossary", q="bert")
     headings = [heading.value for heading in at.subheader]
     assert headings[0] == "Systems"
-    assert {"Live models", "Corrections"} <= set(headings)
+    assert {"Terms", "Live models", "Corrections"} <= set(headings)
     assert found(at)[0] == ("encoder", "system=bert")
 
 
-def test_the_page_says_what_to_type_and_that_nothing_fits() -> None:
-    assert EMPTY in words(shown(opened("search")))
-    assert EMPTY in words(shown(opened("search", q="   ")))
-    assert NOTHING in words(shown(opened("search", q="zzqqxxyyvv")))
-    at = opened("search", q="x" * 10_000)
+def test_the_page_says_that_nothing_fits() -> None:
+    assert NOTHING in words(shown(opened("glossary", q="zzqqxxyyvv")))
+    at = opened("glossary", q="x" * 10_000)
     assert at.warning or NOTHING in words(shown(at))
 
 
 def test_what_is_typed_on_the_page_is_in_its_link() -> None:
-    at = opened("search")
+    at = opened("glossary")
     next(box for box in at.text_input if box.key != "atlas.search").set_value("rotary").run()
     assert at.query_params["q"] in ("rotary", ["rotary"])
-    assert ("glossary", "term=rotary-positions") in found(at)
+    assert 'href="/glossary?term=rotary-positions"' in html_of(at)

@@ -27,7 +27,7 @@ def test_every_setting_says_what_it_takes() -> None:
     assert accepted("max_beams") == "a whole number from 1 to 16"
 
 
-@pytest.mark.parametrize("page", ["home.py", "encoder.py", "search.py"])  # the frame of all pages says it
+@pytest.mark.parametrize("page", ["home.py", "encoder.py", "glossary.py"])  # the frame of all pages says it
 def test_a_page_names_the_setting(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEMORY_MB", "secret")
     monkeypatch.setenv("ATLAS_HUB", "maybe")

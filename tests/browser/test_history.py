@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
+from core.content import page_title
 from tests.browser.conftest import Line, Visitor
 
 TEXT = "the cat sat on the mat"
@@ -44,8 +45,8 @@ def test_back_returns_to_the_view_that_was_left(traveller: Visitor) -> None:
     page.go_back()
     expect(sentence).to_have_value(TEXT)
     expect(hidden).to_have_text([re.compile("cat")])
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="About").click()
-    expect(page).to_have_url(re.compile("/about$"))  # its title stands before that: Back would pass over the encoder
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=page_title("sources")).click()
+    expect(page).to_have_url(re.compile("/sources$"))  # its title stands before that: Back would pass over the encoder
     page.go_back()
     expect(page).to_have_title(re.compile("^Encoder ·"))
     expect(sentence).to_have_value(TEXT)
@@ -71,7 +72,7 @@ def test_clicks_that_are_faster_than_the_server(traveller: Visitor) -> None:
     line.hold()
     letter(page, "B")
     line.wait_for(b"letter=B")
-    page.get_by_role("textbox", name="Find a term").fill("bert")
+    page.get_by_role("textbox", name="Find a term, system or demo").fill("bert")
     page.keyboard.press("Enter")
     line.wait_for(b"q=bert")
     line.release()
@@ -117,8 +118,8 @@ def test_the_address_of_a_view_that_moved_is_replaced(traveller: Visitor) -> Non
     expect(page).to_have_url(new)
     expect(page.get_by_role("heading", name="Attention", level=1)).to_be_visible()
     traveller.settle()
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="About").click()
-    expect(page).to_have_url(re.compile("/about$"))
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=page_title("sources")).click()
+    expect(page).to_have_url(re.compile("/sources$"))
     traveller.settle()
     page.go_back()
     expect(page).to_have_url(new)

@@ -108,7 +108,7 @@ READS = {
     ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("timeline", "about", "glossary", "search", "calculators")
+PAGES = ("timeline", "glossary", "calculators")
 VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),
@@ -119,7 +119,7 @@ VIEWS = {
     "results": ("questions", "all"),
     "attention": ("every",),
     "vectors": ("layers",),
-    "sources": ("corrections", "documents", "citations"),
+    "sources": ("corrections", "citations", "about"),
     "calculators": ("training", "cache", "epoch", "fit", "scaling", "pipeline"),
     "compare": ("table", "trees", "sizes"),
     "tokenizers": ("beside", "steps", "train", "languages", "noise", "share"),

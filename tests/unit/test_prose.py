@@ -90,7 +90,6 @@ MOST = 120
 OPEN = ("Introduction", "Intro", "Question", "Note", "Try", "Notice")
 """Parts that every frame shows at once. Of "Notice: a" and "Notice: b" one is shown: the longest counts."""
 ALSO: dict[str, tuple[str, ...]] = {
-    "about/about": ("Texts", "Weights", "Scripts", "Versions", "Citing", "License"),
     "attention/all": ("Files",),
     "attention/beside": ("Cross", "Joined"),
     "attention/bertviz": ("Source",),
@@ -151,6 +150,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "results/glue": ("Classes", "Scores"),
     "results/pass-at-k": ("Answer",),
     "results/questions": ("Picture", "Table"),
+    "sources/about": ("Texts", "Weights", "Scripts", "Versions", "Citing", "License"),
     "sources/corrections": ("Count",),
     "tokenizers/cleaning": ("Answer",),
     "timeline/family": ("Growth", "Leap", "Since", "Most"),

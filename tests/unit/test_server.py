@@ -36,7 +36,9 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> Any:
     settings.cache_clear()
 
 
-def answer(path: str, app: Starlette = APP, host: str | None = None) -> tuple[int, dict[str, str], str]:
+def answer(
+    path: str, app: Starlette = APP, host: str | None = None, query: bytes = b""
+) -> tuple[int, dict[str, str], str]:
     """Status, headers and text of a GET request."""
     sent: list[dict[str, Any]] = []
 
@@ -53,7 +55,7 @@ def answer(path: str, app: Starlette = APP, host: str | None = None) -> tuple[in
             "method": "GET",
             "path": path,
             "headers": headers,
-            "query_string": b"",
+            "query_string": query,
             "root_path": "",
         }
         await app(scope, receive, send)  # type: ignore[arg-type]
@@ -120,6 +122,14 @@ def test_below_a_prefix_the_routes_answer_with_and_without_it(monkeypatch: pytes
     settings.cache_clear()
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: RUNTIME)
     assert [answer(path, app)[0] for path in ("/metrics", "/atlas/metrics")] == [200, 200]
+
+
+def test_a_page_that_became_part_of_another_leads_there_with_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.config, "get_option", OPTIONS.get)
+    app = Starlette(routes=server.routes())
+    to = {path: answer(path, app)[1]["location"] for path in ("/about", "/atlas/about", "/search")}
+    assert to == {"/about": "sources?tab=about", "/atlas/about": "sources?tab=about", "/search": "glossary?"}
+    assert answer("/search", app, query=b"q=low+rank%26")[1]["location"] == "glossary?q=low+rank%26"
 
 
 def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.MonkeyPatch) -> None:

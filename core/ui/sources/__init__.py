@@ -1,1 +1,1 @@
-"""The page Sources and errata: errors in the sources, the five documents, and every citation of the catalogue."""
+"""The page About and sources: errors in the sources, and every citation of the catalogue."""

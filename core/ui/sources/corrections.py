@@ -1,4 +1,4 @@
-"""The corrections, each with its evidence; every citation of the catalogue with its uses, and the source documents."""
+"""The corrections, each with its evidence; every citation of the catalogue, the source documents among them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.catalogue.schema import Citation
 from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.ui.formulas import cited
-from core.ui.glossary import Linker, info, plain_terms, rich_terms
+from core.ui.glossary import Linker, info, plain_terms
 from core.ui.links import PageState, page_link, take_up
 from core.ui.page import base_path, plain
 from core.ui.param import Choice
@@ -70,6 +70,8 @@ def _filtered(state: PageState, entries: Sequence[MergedCorrection]) -> list[Mer
         source = SOURCE.with_(options=_counted(sources, by_source)).draw(state)
         system = SYSTEM.with_(options=_counted(names, by_system)).draw(state)
         kind = KIND.with_(options=_counted(kinds, by_kind)).draw(state)
+        five = {"tab": "citations", "evidence": "source document"}
+        page_link("sources", "The five sources", five, icon=":material/menu_book:", width="content")
     return [
         entry
         for entry in entries
@@ -199,8 +201,9 @@ def citations_list(view: View) -> None:
     fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
     view.say("Count", count=f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if fitting != grouped else ""))
     uses, linker = _uses(base_path()), Linker("sources.citations")
-    rows: list[Row] = [(_title(group[0]), _evidence(group, linker), _used(group, uses)) for group in fitting]
+    rows: list[Row] = [(_title(group[0]), _evidence(group, linker, view), _used(group, uses)) for group in fitting]
     text_table(TextTable(("Text", "Evidence", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+    view.try_and_notice()
 
 
 def _grouped() -> list[list[Citation]]:
@@ -216,9 +219,15 @@ def _title(text: Citation) -> Cell:
     return (Link(text.title, text.url) if text.url else text.title, who)
 
 
-def _evidence(group: list[Citation], linker: Linker) -> Cell:
-    """How a text was read, and which parts of it."""
-    return (group[0].evidence, *map(linker.rich, dict.fromkeys(text.read for text in group)))
+def _evidence(group: list[Citation], linker: Linker, view: View) -> Cell:
+    """How a text was read, and which parts of it; of a source document also its content and what was corrected."""
+    text, remarks = group[0], [linker.rich(read) for read in dict.fromkeys(text.read for text in group)]
+    if text in documents():
+        kinds = Counter(entry.kind for entry in corrections() if text in entry.claimed_by)
+        counts = ", ".join(f"{KINDS[kind].lower()} {many}" for kind, many in kinds.most_common())
+        link = Link(f"{kinds.total()} corrections", base_path() + links.url("sources", {"source": number(text.key)}))
+        remarks += [linker.rich(view.words.label(text.key)), Rich((link, f": {counts}"))]
+    return (text.evidence, *remarks)
 
 
 def _uses(base: str) -> dict[Citation, list[Link]]:
@@ -260,32 +269,3 @@ def _used(group: list[Citation], uses: dict[Citation, list[Link]]) -> Rich:
 
 
 CITATIONS = Section("citations", citations_list, (EVIDENCE,))
-
-
-def documents_list(view: View) -> None:
-    """Draw a row for each source: its content, who cites it, and what had to be corrected."""
-    every, rows = corrections(), list[Row]()
-    for document in documents():
-        mine = [entry for entry in every if document in entry.claimed_by]
-        users = [system.name for system in catalogue.systems() if document in system.citations]
-        who = ", ".join(filter(None, (document.authors, str(document.year or ""))))
-        rows.append(
-            (
-                (f"Source {number(document.key)}", document.title.split(" (source")[0], who),
-                rich_terms(view.words.label(document.key)),
-                (f"{len(users)} systems", ", ".join(users)),
-                _corrected(document.key, mine),
-            )
-        )
-    headings = ("Source", "Content", "Cited for", "Corrections")
-    text_table(TextTable(headings, rows, caption="The five sources", widths=(26, 32, 22, 20)))
-    view.try_and_notice()
-
-
-def _corrected(key: str, mine: list[MergedCorrection]) -> Cell:
-    kinds = Counter(entry.kind for entry in mine).most_common()
-    link = Link(f"{len(mine)} corrections", base_path() + links.url("sources", {"source": number(key)}))
-    return (link, ", ".join(f"{KINDS[kind].lower()} {many}" for kind, many in kinds))
-
-
-DOCUMENTS = Section("documents", documents_list)
