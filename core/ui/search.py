@@ -45,7 +45,7 @@ def _box(page: str) -> None:
     query = st.text_input(
         "Search the Atlas",
         key="atlas.search",
-        placeholder="Search: bert, sop, rotary",
+        placeholder="Search: bert, rope",
         max_chars=MAX_QUERY,
         icon=":material/search:",
         label_visibility="collapsed",
