@@ -130,7 +130,9 @@ def beside(view: View) -> None:
         selection.chips(view.words.label("query"), accent="encoder", notes=notes)
         sentence = _Sentence(text, words, selection, role, task)
     shown = []
-    for number, (menu, column) in enumerate(zip(menus, st.columns(len(menus), gap="medium"), strict=True)):
+    with st.container(key="atlas-three"):
+        columns = st.columns(len(menus), gap="medium")
+    for number, (menu, column) in enumerate(zip(menus, columns, strict=True)):
         with column, sentences():
             shown.append(_model(menu, number, sentence, heads, view))
     changed = sum(menu.spec.slug != menu.usual for menu in menus) + sum(map(bool, heads))
@@ -222,7 +224,7 @@ def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], vi
     figure = figures.attention_map(attention_map, layer, head, selection.at, theme=theme())
     figure.update_traces(showscale=False, selector={"type": "heatmap"})
     figure.update_layout(height=360, xaxis={"title": None, "tickangle": -90}, yaxis={"title": None})
-    st.markdown(f"**{plain(menus.title)}: {plain(title)}**")
+    st.markdown(f"**{plain(menus.title)}: {plain(spec.name)}**  \nlayer {layer + 1}, head {head + 1}")
     panel = Panel(
         f"beside-{number}",
         f"{title}, in words",
