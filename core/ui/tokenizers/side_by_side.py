@@ -87,7 +87,7 @@ def _counts(view: View, cuts: Sequence[Tokenization]) -> None:
         )
         for cut in cuts
     ]
-    text_table(TextTable(_HEADINGS, rows, "Tokens of the text", (24, 12, 10, 12, 12, 30), numeric=(1, 2, 3, 4)))
+    text_table(TextTable(_HEADINGS, rows, "Tokens of the text", (22, 17, 11, 14, 12, 24), numeric=(1, 2, 3, 4)))
     records = [
         {
             "tokenizer": label(cut.by),
