@@ -31,12 +31,14 @@ def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figu
     """Steps from left to right, devices from top to bottom; an all-reduce is one bar over all devices."""
     shapes: list[Json] = []
     notes: list[Json] = []
-    for x, step in enumerate(steps):
+    room = [1.0 if step.each else 0.7 for step in steps]
+    middles = [sum(room[:x]) + own / 2 for x, own in enumerate(room)]
+    for x, step in zip(middles, steps, strict=True):
         notes.append(note(_lines(step.name), x, -0.62, yanchor="bottom", font={"size": 13}))
         reduced = not step.each
         for row in [None] if reduced else range(devices):
             top, bottom = (-0.4, devices - 0.6) if row is None else (row - 0.36, row + 0.36)
-            width = 0.3 if reduced else 0.44
+            width = 0.28 if reduced else 0.46
             shapes.append(
                 {
                     "type": "rect",
@@ -54,13 +56,13 @@ def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figu
             notes.append(note(label(step.joined), x, (devices - 1) / 2, **style))
     return figure(
         theme,
-        [{"type": "scatter", "x": [0, len(steps) - 1], "y": [0, devices - 1], "mode": "none", "hoverinfo": "skip"}],
+        [{"type": "scatter", "x": [0, sum(room)], "y": [0, devices - 1], "mode": "none", "hoverinfo": "skip"}],
         height=106 + max(150, 62 * devices),
         margin={"t": 46},
         showlegend=False,
         shapes=shapes,
         annotations=notes,
-        xaxis={"range": [-0.55, len(steps) - 0.45], "visible": False},
+        xaxis={"range": [0, sum(room)], "visible": False},
         yaxis=row_axis([f"device {row + 1}" for row in range(devices)]) | {"range": [devices - 0.45, -0.62]},
     )
 

@@ -62,11 +62,11 @@ def _steps(split: SplitLayer) -> tuple[Step, ...]:
     grouped = split.key_heads < split.heads
     queries, keys = f"{h} × {own}", f"{h} × {2 * split.head_width * max(1, split.key_heads // t)}"
     first = [device * heads + 1 for device in range(t)]
-    each = [f"head {a}" if heads == 1 else f"heads {a} to {a + heads - 1}" for a in first]
+    each = [str(a) if heads == 1 else f"{a} to {a + heads - 1}" for a in first]
     return (
         Step("Q\nby columns" if grouped else "Q, K, V\nby columns", [queries if grouped else f"{h} × {3 * own}"] * t),
         *([Step("K, V\nby columns", [keys] * t)] if grouped else []),
-        Step("attention", each),
+        Step("heads", each),
         Step("output\nby rows", [f"{own} × {h}"] * t),
         Step("sum", (), exchanged),
         Step("FFN\nby columns", [f"{h} × {inner}" + "\ntwice" * split.gated] * t),
