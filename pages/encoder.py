@@ -7,10 +7,10 @@ from core.ui.demos.images import IMAGES
 from core.ui.demos.pairs import PAIRS
 from core.ui.demos.replaced import REPLACED
 from core.ui.demos.structure import DIRECTIONS, ORDERS, SPANS
-from core.ui.demos.variants import BESIDE, PARTS, PASSES, TRANSLATION
+from core.ui.demos.variants import PARTS, PASSES, TRANSLATION
 from core.vectors import elmo
 
-DEMOS = (TRANSLATION, MASKS, PASSES, PARTS, PAIRS, BESIDE, REPLACED, TASKS)
+DEMOS = (TRANSLATION, MASKS, PASSES, PARTS, PAIRS, REPLACED, TASKS)
 OWN = {"clip": IMAGES, "elmo": DIRECTIONS.section(elmo.spec), "spanbert": SPANS.section()}
 OWN["structbert"] = ORDERS.section()
 PAGE = branch_page("encoder", *DEMOS, own=OWN)

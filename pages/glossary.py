@@ -1,4 +1,4 @@
-"""Glossary and search: the terms of the field, each with a place to try it, and all that fits a few words."""
+"""Glossary, search: the terms of the field, each with a place to try it, and all that fits a few words."""
 
 from core.ui.glossary_list import TERMS
 from core.ui.section import Page

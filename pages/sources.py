@@ -1,4 +1,4 @@
-"""About and sources: where the five documents err, every citation with how it was read, what the Atlas builds on."""
+"""About, sources: where the five documents err, every citation with how it was read, what the Atlas builds on."""
 
 from core.ui.about import ABOUT
 from core.ui.section import Page

@@ -233,6 +233,11 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
     query = {"model": spec.slug}
     text = {TEXT.name: state.text(TEXT.name)} if state.text(TEXT.name) else {}
     page_link("attention", plain(_words("Heads", model=spec.name)), query | text, icon=":material/grid_on:")
+    named = spec.card.extra.get("beside", ()) if spec.card else ()
+    if partner := next((other for other in checkpoints.available() if other.ready and other.slug in named), None):
+        label = plain(_words("Beside", model=spec.name, other=partner.name))
+        pair = {"tab": "compare", "left": partner.slug, "right": spec.slug}
+        page_link("zoo", label, pair | text, icon=":material/compare:")
     if trainable(spec):
         page_link("fine-tuning", plain(_words("Fine-tune", model=spec.name)), query, icon=":material/tune:")
 

@@ -1,4 +1,4 @@
-"""The page Glossary and search: one term in full, all terms by letter, and all that fits a query."""
+"""The page Glossary, search: one term in full, all terms by letter, and all that fits a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search: a box in the sidebar of every page; the page Glossary and search has all matches.
+"""Search: a box in the sidebar of every page; the page Glossary, search has all matches.
 
 The box is a fragment: a query reruns the box alone and leaves the page as it is. Results are links of the
 app, so a click keeps the session. A query is a visitor's text: it is looked up, never drawn as Markdown or HTML.

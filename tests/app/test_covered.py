@@ -135,14 +135,6 @@ CASES = {
         "original",
         2,
     ),
-    "beside": Case(
-        "encoder?model=atlas-distilbert&demo=beside",
-        "Your guess at the masked word",
-        "xyzzy",
-        "Atlas DistilBERT: Wrong",
-        "prediction",
-        2,
-    ),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.attention.architectures.disentangled import predict_without_components, score_components
 from core.content import content
-from core.efficiency.timing import by_turns
 from core.errors import InputTooLong
 from core.language.bilingual import prepare as prepare_pair
 from core.language.fill_mask import fill_mask
@@ -35,12 +33,6 @@ PAIRS = [spec for spec in READY if spec.offers("pairs")]
 REPLACED = [spec for spec in READY if spec.kind == "replaced-token"]
 ENCODERS = [spec for spec in READY if spec.branch == "encoder" and spec.kind == "masked-lm"]
 LONG = " ".join(tiny.SENTENCES[:6])
-
-
-@pytest.fixture(autouse=True)
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two models side by side are timed in one round in place of 15; the timing has its test in tests/parity."""
-    monkeypatch.setattr("core.ui.demos.variants.by_turns", partial(by_turns, count=1))
 
 
 def page(slug: str, **query: str) -> AppTest:
@@ -119,15 +111,6 @@ def test_a_demo_that_a_model_lacks_is_not_offered_but_named_where_it_is(monkeypa
     monkeypatch.setattr("core.ui.branch.base_path", lambda: "/below")
     at = opened("encoder", system="bert", model="minilm", demo="pairs")
     assert f"Also here: [{PAIRS_DEMO.words.title.lower()}, with Atlas BERT](/below/encoder?" in shown(at)
-
-
-def test_two_models_share_sizes_that_are_counted() -> None:
-    spec = next(spec for spec in ENCODERS if "beside" in demos(spec))
-    sizes = page(spec.slug, demo="beside").table[0].value
-    layers = [int(sizes[name].iloc[0]) for name in sizes.columns[1:3]]
-    assert layers[1] == checkpoints.load(spec.slug).model.config.num_hidden_layers
-    assert sizes.iloc[0, 3] == f"{100 * layers[1] / layers[0]:.0f}%"
-    assert "nosuch" in shown(page("atlas-bert", demo="beside", beside="nosuch"))
 
 
 def test_a_row_of_scores_is_the_sum_of_its_parts() -> None:

@@ -60,7 +60,6 @@ BOXES = {
     "encoder?model=atlas-adapter-bert": ("A sentence or two",),
     "encoder?demo=pairs&model=atlas-bert": ("Candidate second sentences, one on each line",),
     "encoder?demo=passes&model=atlas-albert": ("Sentence with [MASK] in place of a word",),
-    "encoder?demo=beside&model=atlas-distilbert": ("Sentence with [MASK] in place of a word",),
     "encoder?demo=parts&model=atlas-deberta": ("Sentence, perhaps with [MASK] in place of a word",),
     "decoder?model=dir-tiny-gpt2": ("Prompt",),
     "decoder?model=atlas-ctrl&length=3": ("Prompt, the same for every code", "Which code fits this text?"),

@@ -90,7 +90,6 @@ def test_a_sample_that_is_clicked_stands_in_the_box() -> None:
         ("encoder", {"demo": "parts", "model": "atlas-deberta", "text": ""}, ["Sentence, perhaps"]),
         ("encoder", {"demo": "pairs", "model": "atlas-bert", "first": "", "second": ""}, ["First", "Candidate"]),
         ("encoder", {"demo": "translation", "model": "atlas-xlm", "first": "", "second": ""}, ["English", "French"]),
-        ("encoder", {"demo": "beside", "model": "atlas-distilbert", "text": ""}, ["Sentence with [MASK]"]),
         ("encoder", {"model": "atlas-electra", "text": ""}, ["Sentence"]),
         ("efficient", {"demo": "hashing", "model": "atlas-reformer", "text": ""}, ["Text, up to"]),
     ],

@@ -175,3 +175,12 @@ def test_models_are_compared_after_the_same_number_of_tokens() -> None:
     assert "training ended" in html_of(short)
     loss = opened("zoo", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="train loss")
     assert not loss.slider  # losses of different vocabularies are not put in a row
+
+
+def test_two_masked_language_models_have_their_sizes_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.ui.zoo.side_by_side.by_turns", lambda runs: (0.002, 0.001))
+    sizes = opened("zoo", tab="compare", left="atlas-bert", right="atlas-distilbert").table[0].value
+    layers = [checkpoints.load(slug).model.config.num_hidden_layers for slug in ("atlas-bert", "atlas-distilbert")]
+    assert [int(sizes[name].iloc[0]) for name in sizes.columns[1:3]] == layers
+    assert list(sizes["second / first"].iloc[[0, 2]]) == [f"{100 * layers[1] / layers[0]:.0f}%", "50%"]
+    assert len(sizes) > 3

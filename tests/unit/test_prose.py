@@ -108,7 +108,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "compare/sizes": ("Columns", "Counted"),
     "compare/table": ("Count", "Sources"),
     "compare/trees": ("Matched",),
-    "demos/beside": ("Costs",),
     "demos/few-shot": ("Mass", "Measured", "Reported"),
     "demos/hashing": ("Sorted", "Shared", "Kept", "Growth"),
     "demos/images": ("Matrix", "Baselines"),
@@ -164,6 +163,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "vectors/places": ("Without", "Content", "Position", "Content bias", "Position bias"),
     "vectors/sum": ("share", "Columns", "Average"),
     "vectors/word": ("Components", "Nearest"),
+    "zoo/compare": ("Costs",),
     "zoo/curves": ("Note",),
     "zoo/distillation": ("Result", "Sizes"),
 }

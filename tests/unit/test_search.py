@@ -68,7 +68,7 @@ def test_a_prefix_finds_the_term_and_the_system() -> None:
         ("perplexty", "Perplexity"),
         ("atlas bert", "Atlas BERT"),
         ("what does bert look at", "Heads that do grammar"),
-        ("errata", "About and sources"),
+        ("errata", "About, sources"),
         ("bibtex", "About the Atlas"),
         ("will it fit", "Will it fit"),
         ("one epoch", "One epoch"),

@@ -92,7 +92,7 @@ def _bars(shown: Iterable[tuple[str, float, str]], title: str) -> str:
 
 def _predictions(query: Query) -> str:
     """The predictions of the first mask."""
-    if query.get("demo", "masks") not in ("masks", "beside"):
+    if query.get("demo", "masks") != "masks":
         return ""
     found = session.computed("predicting", fill_mask, query["model"], query["text"])[0]
     return _bars(((w, p, percent(p)) for w, p in zip(found.tokens, found.probabilities, strict=True)), query["text"])
@@ -149,6 +149,7 @@ _PICTURES: dict[tuple[str, str], Callable[[Query], str]] = {
     ("tokenizers", "steps"): _tokens,
     ("encoder", ""): _predictions,
     ("encoder", "tree"): _sizes,
+    ("zoo", "compare"): lambda query: _predictions({"model": query["right"], "text": query["text"]}),
     ("calculators", "parameters"): _sizes,
     ("compare", "trees"): _two_sizes,
     ("results", ""): _results,

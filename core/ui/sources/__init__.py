@@ -1,1 +1,1 @@
-"""The page About and sources: errors in the sources, and every citation of the catalogue."""
+"""The page About, sources: errors in the sources, and every citation of the catalogue."""

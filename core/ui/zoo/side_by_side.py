@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, zip_longest
 
 import streamlit as st
@@ -13,7 +14,9 @@ from core import session
 from core.checkpoints.listing import live
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
+from core.efficiency.timing import by_turns
 from core.errors import AtlasError
+from core.figures.labels import with_unit
 from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.language.guesses import MAX_CHARS as GUESS_CHARS
 from core.language.guesses import same_word
@@ -277,8 +280,49 @@ def side_by_side(view: View) -> None:
     answers = [_answer_or_reason(spec, text, masked, task) for spec in pair]
     if _uncovered(state, pair, answers, words, masked, (text, task)):
         draw_answers(view, pair, answers, words, masked)
+        if pair[0] is not pair[1] and all(isinstance(answer, Filled) for answer in answers):
+            _costs(view, pair, text, masked)
     if others := [spec.name for spec in models if not spec.family.does]:
         view.note("Not compared", models=plain(", ".join(others)))
+
+
+def _costs(view: View, pair: Pair, text: str, masked: tuple[int, ...]) -> None:
+    """Draw size, time and, as far as both cards state it, quality of two masked language models, and their ratio."""
+    first, second = pair
+    costs = [
+        (name, *numbers, form)
+        for (name, form), numbers in zip(_COSTS.items(), _measured(first.slug, second.slug, text, masked), strict=True)
+    ]
+    measures = [{(m.name, m.on): m for m in spec.card.measures} if spec.card else {} for spec in pair]
+    for what, one in measures[0].items():
+        if other := measures[1].get(what):
+            costs.append((": ".join(what), one.value, other.value, with_unit("{:.1f}", one.unit)))
+    rows = [
+        {
+            " ": plain(name),
+            plain(first.name): plain(form.format(a)),
+            plain(second.name): plain(form.format(b)),
+            "second / first": f"{100 * b / a:.0f}%",
+        }
+        for name, a, b, form in costs
+    ]
+    st.table(rows, border="horizontal", hide_index=True, alt=view.words.label("costs"))
+    view.note("Costs")
+
+
+_COSTS = {"layers": "{:.0f}", "parameters": "{:.2f}M", "time for this sentence": "{:.1f} ms"}
+
+
+@session.cached("running-both-models")
+def _measured(first: str, second: str, text: str, masked: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
+    """The numbers of :data:`_COSTS`, of both."""
+    one, other = map(session.checkpoint, (first, second))
+    times = by_turns([partial(answer_of, checkpoint, text, masked) for checkpoint in (one, other)])
+    return (
+        (one.model.config.num_hidden_layers, other.model.config.num_hidden_layers),
+        (one.model.num_parameters() / 1e6, other.model.num_parameters() / 1e6),
+        (1000 * times[0], 1000 * times[1]),
+    )
 
 
 def usual_pair(specs: Sequence[CheckpointSpec]) -> tuple[str, str]:
