@@ -124,7 +124,7 @@ class SentenceBert(BertForMaskedLM):  # type: ignore[misc]
         """The output of BertForMaskedLM with the added terms."""
         attend = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         out = super().forward(input_ids=input_ids, attention_mask=attend, **rest)
-        words = self.get_output_embeddings().weight
+        words = self.get_input_embeddings().weight  # tied to the output layer, whose integers are no such matrix
         out.logits = out.logits + self.sentence(input_ids, attend, words)[:, None]
         return out
 

@@ -5,7 +5,7 @@ pruned         the share of weights with the smallest magnitude, over all matric
                zero (Han et al. 2015, arXiv 1506.02626, without the retraining)
 heads          the share of heads with the smallest mean effect on the prediction is removed (Michel et al. 2019, arXiv
                1905.10650); the effects are those of `core.attention.ablation.effects`
-layers         the highest layers are removed (Sajjad et al. 2020, arXiv 2004.03844)
+layers         the highest layers are removed (Sajjad et al. 2020, arXiv 2004.03844), of each half of an encoder-decoder
 bits           32, 16: floating point. 8: integers with a scale for each row of a matrix; inputs of linear layers are
                quantized as they arrive (PyTorch's dynamic quantization). 4: integers with a scale for each 32 weights
 =============  =======================================================================================================
@@ -13,13 +13,10 @@ bits           32, 16: floating point. 8: integers with a scale for each row of 
 The four combine: heads are those of the layers that are left, and of a removed head's weights as many are pruned as of
 all. Stored bytes are those of a file: a pruned matrix has a bit for each weight and the values that are left. Bytes in
 memory are counted in the model that runs here: its zeros, its removed heads and its rounded weights take full space,
-packed integers take theirs. Quality is measured on a story that was written for this project: masked tokens for an
-encoder, next tokens for a decoder.
+packed integers take theirs. Quality is measured by the passes of `core.efficiency.heldout`.
 
 Computed are 32 and 16 bits in float32 (16 after rounding), 8 bits by integer kernels, 4 bits in float32 after rounding:
 PyTorch's int4 kernels for CPUs take bfloat16 inputs, which this processor may only emulate.
-
-Shapes: W windows of n tokens.
 
 The measurements are stored in ``assets/compression.csv``, which is read without torch.
 """
@@ -37,18 +34,24 @@ from statistics import median
 from typing import Any
 
 from core import checkpoints
-from core.attention.ablation.ablate import Head, HeadMask, heads_of
+from core.attention.ablation.ablate import Head, HeadMask
 from core.attention.ablation.effects import FOLDER
+from core.attention.ablation.question import Question, Reader, best, prepare_question
+from core.attention.architectures.layout import AttentionLayer
+from core.attention.architectures.recording import private_twin
+from core.attention.architectures.vectors import attention_layers
 from core.attention.roles.headroles import OUTPUT
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
+from core.efficiency import heldout
 from core.efficiency.lengths import machine
 from core.efficiency.timing import alternated
 from core.errors import InputUnusable, OutOfRange
-from core.language.fill_mask import prepare
-from core.language.generate import prompt_ids
-from core.language.tokens import likeliest
-from core.language.types import MaskPrediction
+from core.language.replaced import detect
+from core.language.tasks import tasks
+from core.language.tokens import label
+from core.language.translate import rewrite
+from core.language.types import Decoding
 from core.lazy import Tensor, nn, torch
 from core.settings import ASSETS
 from core.turns import turns
@@ -84,11 +87,11 @@ class Measured:
     memory_bytes: int
     """Of the parameters and buffers as they are loaded here, packed weights included."""
     accuracy: float
-    """Share of the masked, or next, tokens that are the model's top prediction."""
+    """Share of the held-out tokens, or classes, that are the model's top prediction."""
     bits_per_token: float
-    """Mean :math:`-\\log_2 p` of these tokens."""
+    """Mean :math:`-\\log_2 p` of these."""
     seconds: float
-    """Median of a forward pass over ``WINDOW`` tokens."""
+    """Median of a forward pass over `core.efficiency.heldout.window`."""
     fastest: float
     slowest: float
     machine: str
@@ -144,11 +147,9 @@ def write(measured: Mapping[str, Sequence[Measured]]) -> None:
                 rows.writerow((slug, *asdict(point.recipe).values(), *written))
 
 
-STORY = ASSETS / "heldout" / "story.txt"
-WINDOW, MASKED, GROUP = 64, 0.15, 32
-DRAWS = 3
-"""Sets of masked tokens of each window of the story."""
+GROUP = 32
 RUNS = 5
+OUTPUT_TOKENS = 60
 Watch = Callable[[float], object]
 
 
@@ -165,7 +166,7 @@ def measure(checkpoint: Checkpoint, recipe: Recipe, watch: Watch = lambda share:
     model = compress(checkpoint, recipe)
     accuracy, bits = quality(checkpoint, model, watch)
     seconds = _seconds(checkpoint, model)
-    sizes = stored_bytes(checkpoint, model, recipe), memory_bytes(model)
+    sizes = stored_bytes(checkpoint, recipe), memory_bytes(model)
     return Measured(recipe, *sizes, accuracy, bits, median(seconds), min(seconds), max(seconds), machine())
 
 
@@ -180,12 +181,15 @@ def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
         removed = least_effect(checkpoint, recipe.heads, recipe.layers)
         HeadMask(model, checkpoint).ablate([removed])
     if recipe.layers:
-        blocks = _blocks(model)
-        if recipe.layers >= len(blocks):
-            raise OutOfRange(f"This model has {len(blocks)} separate layers; at least one must be left.")
-        del blocks[len(blocks) - recipe.layers :]
+        if recipe.layers >= (count := fewest_layers(model)):
+            raise OutOfRange(f"This model has {count} separate layers; at least one must be left.")
+        for owner, parts in _stacks(model):
+            for blocks in parts:
+                del blocks[len(blocks) - recipe.layers :]
+            if hasattr(owner, "n_layers"):  # an XLM counts them
+                owner.n_layers = len(parts[0])  # type: ignore[assignment]
     if recipe.pruned:
-        _prune(_blocks(model), recipe.pruned / 100)
+        _prune(_layers(model), recipe.pruned / 100)
     if recipe.bits < 32:
         round_weights(model, recipe.bits)
     if recipe.bits == 8:
@@ -206,11 +210,17 @@ def least_effect(checkpoint: Checkpoint, percent: int, removed: int = 0) -> tupl
     if not file.is_file():
         raise InputUnusable(f"The effects of the heads of {checkpoint.spec.name} are not measured.")
     with file.open(encoding="utf-8", newline="") as stream:
-        effects = {
-            (int(row["layer"]) - 1, int(row["head"]) - 1): float(row["mean bits"]) for row in csv.DictReader(stream)
+        effects: dict[tuple[str, int, int], float] = {
+            (row["attention"], int(row["layer"]) - 1, int(row["head"]) - 1): float(row["mean bits"])
+            for row in csv.DictReader(stream)
         }
-    left = [head for head in heads_of(checkpoint) if head.layer < checkpoint.model.config.num_hidden_layers - removed]
-    ranked = sorted(left, key=lambda head: effects[head.layer, head.head])
+    left = [
+        Head(layer.kind, layer.layer, head)
+        for layers in attention_layers(checkpoint).values()
+        for layer in layers[: len(layers) - removed]
+        for head in range(layer.heads)
+    ]
+    ranked = sorted(left, key=effects.__getitem__)
     return tuple(ranked[: len(left) * percent // 100])
 
 
@@ -226,13 +236,34 @@ def memory_bytes(model: nn.Module) -> int:
     return total
 
 
-def _blocks(model: Any) -> nn.ModuleList:
-    return max((m for m in model.base_model.modules() if isinstance(m, nn.ModuleList)), key=len)
+def _stacks(module: nn.Module) -> list[tuple[nn.Module, list[nn.ModuleList]]]:
+    """The stacks of layers with the modules that own them: an encoder-decoder has two, an XLM's one has four parts."""
+    parts = [child for child in module.children() if isinstance(child, nn.ModuleList)]
+    if parts:
+        return [(module, parts)]
+    inner = (child for child in module.children() if not isinstance(child, nn.ModuleDict))  # the tasks of adapters
+    return [stack for child in inner for stack in _stacks(child)]
 
 
-def _matrices(module: nn.Module) -> list[nn.Parameter]:
-    """The matrices of a module, each once."""
-    return [value for value in module.parameters() if value.dim() == 2]
+def fewest_layers(model: nn.Module) -> int:
+    """The separate layers of the smallest stack."""
+    return min(len(parts[0]) for _, parts in _stacks(model))
+
+
+def _layers(model: nn.Module, removed: int = 0) -> nn.ModuleList:
+    """The layers of all stacks, without the highest."""
+    every = (blocks for _, parts in _stacks(model) for blocks in parts)
+    return nn.ModuleList(layer for blocks in every for layer in list(blocks)[: len(blocks) - removed])
+
+
+def _is_matrix(value: Tensor) -> bool:
+    """Whether a parameter is a matrix, or one with an axis for its heads (XLNet)."""
+    return value.dim() == 2 or (value.dim() > 2 and min(value.shape) > 1)
+
+
+def _matrices(module: nn.Module) -> list[Tensor]:
+    """The matrices of a module, each once, rows first."""
+    return [value.flatten(1) for value in module.parameters() if _is_matrix(value)]
 
 
 def _prune(blocks: nn.ModuleList, share: float) -> None:
@@ -257,78 +288,59 @@ def round_weights(model: nn.Module, bits: int) -> None:
             matrix.copy_(((rows / scale).round() * scale).reshape(matrix.shape))
 
 
-def stored_bytes(checkpoint: Checkpoint, model: Any, recipe: Recipe) -> int:
+def stored_bytes(checkpoint: Checkpoint, recipe: Recipe) -> int:
     """Bytes of a file with the weights that are left; norms and biases have at most 16 bits less than 32."""
     whole: Any = checkpoint.model
-    blocks = {id(value) for value in _blocks(whole).parameters()}
-    kept = len(_blocks(model)) / len(_blocks(whole))
-    other = 4 if recipe.bits == 32 else 2
-    kept_weights, total = 1 - recipe.pruned / 100, 0.0
-    bitmap = 1 / 8 if recipe.pruned else 0
+    blocks = {id(value) for value in _layers(whole).parameters()}
+    left = {id(value) for value in _layers(whole, recipe.layers).parameters()}
+    each = recipe.bits / 8 * (1 - recipe.pruned / 100) + (1 / 8 if recipe.pruned else 0)
+    total = 0.0
     for value in whole.parameters():
         count, inside = value.numel(), id(value) in blocks
-        if value.dim() != 2:
-            total += other * count * (kept if inside else 1)
+        if inside and id(value) not in left:
+            continue
+        if not _is_matrix(value):
+            total += (4 if recipe.bits == 32 else 2) * count
             continue
         scales = 2 * (value.shape[0] if recipe.bits == 8 else count / GROUP) if recipe.bits < 16 else 0
-        if inside:
-            total += (count * (recipe.bits / 8 * kept_weights + bitmap) + scales) * kept
-        else:
-            total += recipe.bits / 8 * count + scales
+        total += count * (each if inside else recipe.bits / 8) + scales
     if recipe.heads:
-        config = whole.config
-        width, heads = config.hidden_size, config.num_attention_heads
-        own = 3 if getattr(config, "num_key_value_heads", heads) == heads else 1  # else keys and values are shared
-        weights = (own + 1) * width * width / heads
-        scales = {8: 2 * own * width / heads, 4: 2 * weights / GROUP}.get(recipe.bits, 0)
-        each = weights * (recipe.bits / 8 * kept_weights + bitmap) + scales
-        total -= each * len(least_effect(checkpoint, recipe.heads, recipe.layers))
+        layers = {(layer.kind, layer.layer): layer for own in attention_layers(checkpoint).values() for layer in own}
+        for kind, number, _ in least_effect(checkpoint, recipe.heads, recipe.layers):
+            rows, weights = _of_head(whole, layers[kind, number])
+            total -= weights * each + {8: 2 * rows, 4: 2 * weights / GROUP}.get(recipe.bits, 0)
     return round(total)
 
 
-@lru_cache(maxsize=1)
-def _story() -> str:
-    return STORY.read_text(encoding="utf-8")
-
-
-def _windows(checkpoint: Checkpoint) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Input ids (1, n), the positions whose logits are used, and the tokens that they predict."""
-    tokenizer: Any = checkpoint.tokenizer
-    ids = tokenizer(_story(), add_special_tokens=False, verbose=False)["input_ids"]
-    random = torch.Generator().manual_seed(7)
-    masks = checkpoint.spec.offers("predicts masked tokens")
-    for start in range(0, len(ids) - WINDOW + 1, WINDOW):
-        window = torch.tensor(ids[start : start + WINDOW])
-        if not masks:
-            yield window[None], torch.arange(WINDOW - 1), window[1:]
-            continue
-        first, last = torch.tensor([tokenizer.cls_token_id]), torch.tensor([tokenizer.sep_token_id])
-        for _ in range(DRAWS):
-            hidden = (torch.rand(WINDOW, generator=random) < MASKED).nonzero()[:, 0]
-            masked = window.index_fill(0, hidden, tokenizer.mask_token_id)
-            yield torch.cat([first, masked, last])[None], hidden + 1, window[hidden]
+def _of_head(model: Any, layer: AttentionLayer) -> tuple[float, float]:
+    """The rows and the weights of a head's own matrices; keys and values that heads share are not its own."""
+    config = layer.stack.config
+    width = getattr(config, "d_kv", config.hidden_size // layer.heads)
+    one = config.hidden_size * width * layer.heads
+    paths = (layer.module, layer.path(layer.names.out)) if layer.names.out else (layer.module,)
+    own = {id(value): value for path in paths for value in model.get_submodule(path).parameters()}
+    count = sum(value.numel() for value in own.values() if value.numel() % one == 0)
+    return (count / one - 1) * width, count / layer.heads
 
 
 def quality(checkpoint: Checkpoint, model: Any, watch: Watch = lambda share: None) -> tuple[float, float]:
-    """Top-1 accuracy, and mean bits of a token, over the story."""
+    """Top-1 accuracy, and mean bits of a token or class, over the held-out passes."""
     right = count = 0
     nats = 0.0
-    windows = list(_windows(checkpoint))
-    for number, (ids, positions, truth) in enumerate(windows):
+    own = [*heldout.passes(checkpoint)]
+    for number, (one, logits) in enumerate(zip(own, heldout.scored(checkpoint, model, own), strict=True)):
         turns.step()
-        watch(number / len(windows))
-        with torch.inference_mode():
-            logs = model(input_ids=ids).logits[0, positions].float().log_softmax(-1)
-        right += int((logs.argmax(-1) == truth).sum())
-        nats -= float(logs.gather(1, truth[:, None]).sum())
-        count += len(truth)
+        watch(number / len(own))
+        logs = logits.log_softmax(-1)
+        right += int((logs.argmax(-1) == one.truth).sum())
+        nats -= float(logs.gather(1, one.truth[:, None]).sum())
+        count += len(one.truth)
     return right / count, nats / count / 0.6931471805599453
 
 
 def _seconds(checkpoint: Checkpoint, model: Any) -> list[float]:
-    ids, *_ = next(_windows(checkpoint))
-    with torch.inference_mode():
-        return alternated([lambda: model(input_ids=ids)], RUNS)[0]
+    one = heldout.window(checkpoint)
+    return alternated([lambda: heldout.run(model, one)], RUNS)[0]
 
 
 def cli_compression(slugs: Sequence[str], *, times: bool = False) -> None:
@@ -343,7 +355,7 @@ def cli_compression(slugs: Sequence[str], *, times: bool = False) -> None:
     for slug in slugs or precomputed():
         checkpoint = checkpoints.load(slug)
         own_heads = not any(map(checkpoint.spec.offers, SHARED))
-        planned = tuple(recipes(len(_blocks(checkpoint.model)), own_heads))
+        planned = tuple(recipes(fewest_layers(checkpoint.model), own_heads))
         one = partial(_timed, checkpoint, precomputed()[slug]) if times else partial(measure, checkpoint)
         measured[slug] = [one(recipe) for recipe in tqdm(planned, desc=slug, disable=None)]
     write(measured)
@@ -358,23 +370,39 @@ def _timed(checkpoint: Checkpoint, known: Mapping[Recipe, Measured], recipe: Rec
     )
 
 
-def predictions(checkpoint: Checkpoint, recipe: Recipe, text: str, k: int = 5) -> tuple[MaskPrediction, MaskPrediction]:
-    """The top predictions of the whole and of the compressed model: at the first mask, or of the next token.
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What a model, whole or compressed, makes of a sentence."""
+
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]
+    output: str = ""
+    """The greedy output of an encoder-decoder."""
+
+
+def predictions(checkpoint: Checkpoint, recipe: Recipe, text: str, k: int = 5) -> tuple[Predicted, Predicted]:
+    """The top predictions of the whole and of the compressed model for the model's own question (`prepare_question`).
+
+    Of a discriminator: the tokens that were most probably replaced.
 
     Raises:
         InputEmpty, InputTooLong, InputUnusable: the text is empty, too long, or without a mask for an encoder.
     """
-    if checkpoint.spec.offers("predicts masked tokens"):
-        masked = prepare(checkpoint, text)
-        if not masked.positions:
-            raise InputUnusable("There is no mask in this text. Write [MASK] in place of a word.")
-        ids, position = masked.ids, masked.positions[0]
-    else:
-        ids = prompt_ids(checkpoint, text)
-        position = len(ids) - 1
-    both: list[MaskPrediction] = []
-    for model in (checkpoint.model, compress(checkpoint, recipe)):
-        with torch.inference_mode():
-            chances = model(input_ids=torch.tensor([ids])).logits[0, position].float().softmax(-1)
-        both += likeliest(checkpoint.tokenizer, (position,), chances[None], k)
-    return both[0], both[1]
+    question = prepare_question(checkpoint, text)
+    whole, compressed = private_twin(checkpoint), compress(checkpoint, recipe)
+    return _predicted(question, whole, text, k), _predicted(question, compressed, text, k)
+
+
+def _predicted(question: Question, model: Any, text: str, k: int) -> Predicted:
+    checkpoint, output = replace(question.checkpoint, model=model), ""
+    if checkpoint.spec.offers("detects replaced tokens"):
+        found = detect(checkpoint, text)
+        ordinary = [number for number, token in enumerate(found.after) if not token.special]
+        most = sorted(ordinary, key=lambda number: -found.probabilities[number])[:k]
+        named = tuple(f"{label(checkpoint.tokenizer, found.after[number].id)} ({number})" for number in most)
+        return Predicted(named, tuple(found.probabilities[number] for number in most))
+    if checkpoint.spec.offers("rewrites"):
+        steps = rewrite(checkpoint, text, tasks(checkpoint)[0].slug, Decoding(max_new_tokens=OUTPUT_TOKENS))
+        output = [*steps][-1].text
+    top = best(question, Reader(question, model).answers()[0], k)
+    return Predicted(top.tokens, top.probabilities, output)

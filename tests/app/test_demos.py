@@ -388,6 +388,8 @@ def test_reading_further_is_measured_at_several_lengths() -> None:
         ({"pruned": "30", "bits": "4", "heads": "50", "layers": "1"}, "30% pruned, 50% of the heads removed, 1 layer"),
         ({}, "in memory instead of 13.5 MB"),
         ({}, "Stored points were measured on AMD EPYC, 2 processors"),
+        ({"model": "atlas-t5"}, "Le chat dort sur la chaise."),
+        ({"model": "atlas-electra"}, "bits per token, replaced or not"),
         ({"sentence": "No mask at all."}, "There is no mask in this text"),
         ({"pruned": "31", "bits": "x"}, "must be one of"),
     ],

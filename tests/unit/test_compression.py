@@ -13,7 +13,7 @@ from core import checkpoints
 from core.attention.ablation.ablate import ablate_heads, heads_of
 from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Checkpoint
-from core.efficiency import compress
+from core.efficiency import compress, heldout
 from core.efficiency.compress import BITS, Recipe, pareto, precomputed, recipes
 from core.efficiency.growth import TURNS, caches, lengths, measure
 from core.errors import AtlasError, InputUnusable, OutOfRange
@@ -68,7 +68,7 @@ def test_bytes_by_hand(bert: Checkpoint) -> None:
     inside = {id(value) for value in model.bert.encoder.layer.parameters()}
 
     def stored(recipe: Recipe) -> int:
-        return compress.stored_bytes(bert, compress.compress(bert, recipe), recipe)
+        return compress.stored_bytes(bert, recipe)
 
     assert stored(Recipe()) == 4 * sum(value.numel() for value in whole)
     assert stored(Recipe(bits=16)) == 2 * sum(value.numel() for value in whole)
@@ -100,10 +100,63 @@ def test_bytes_of_a_combination_by_hand(bert: Checkpoint) -> None:
             expected += value.numel() + 2 * len(value)
     expected -= 9 * (4 * 192 * 32 * (0.7 + 1 / 8) + 2 * 3 * 32)  # 9 of the 18 heads that three layers have
     recipe = Recipe(pruned=30, heads=50, layers=1, bits=8)
-    assert compress.stored_bytes(bert, compress.compress(bert, recipe), recipe) == round(expected)
+    assert compress.stored_bytes(bert, recipe) == round(expected)
     llama = checkpoints.load("atlas-llama")  # 6 heads share 2 of keys and values, which stay
-    before, after = (compress.stored_bytes(llama, llama.model, Recipe(heads=heads)) for heads in (0, 25))
+    before, after = (compress.stored_bytes(llama, Recipe(heads=heads)) for heads in (0, 25))
     assert before - after == 4 * 6 * 2 * 192 * 32
+    xlnet = checkpoints.load("atlas-xlnet")  # a fifth matrix, of relative positions, has an axis for the heads, too
+    before, after = (compress.stored_bytes(xlnet, Recipe(heads=heads)) for heads in (0, 25))
+    assert before - after == 4 * 6 * 5 * 192 * 32
+
+
+def test_each_half_of_an_encoder_decoder_is_compressed() -> None:
+    t5 = checkpoints.load("atlas-t5")
+    model: Any = compress.compress(t5, Recipe(pruned=50, layers=1))
+    assert [len(model.encoder.block), len(model.decoder.block)] == [1, 1]
+    for half in (model.encoder, model.decoder):
+        assert any(float((value == 0).float().mean()) > 0.3 for value in matrices(half.block).values())
+    removed = compress.least_effect(t5, 75, 1)
+    assert {head.layer for head in removed} == {0}
+    assert {head.kind for head in removed} == {"encoder", "decoder", "cross"}
+    gone = sum(value.numel() for half in (t5.model.encoder, t5.model.decoder) for value in half.block[1].parameters())  # type: ignore[attr-defined]
+    assert compress.stored_bytes(t5, Recipe()) - compress.stored_bytes(t5, Recipe(layers=1)) == 4 * gone
+
+
+# with each kind of model: what it makes of its own sample, which a compression to nothing changes
+SHOWN = {
+    "atlas-t5": ("Le", "Le chat dort sur la chaise."),
+    "atlas-electra": ("##ato (12)", ""),
+    "atlas-xlm": ("accident", ""),
+    "atlas-xlnet": ("door", ""),
+    "atlas-adapter-bert": ("swapped", ""),
+}
+
+
+@pytest.mark.parametrize("slug", SHOWN)
+def test_each_kind_of_model_shows_which_predictions_changed(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    text = checkpoint.spec.family.question_text
+    whole, compressed = compress.predictions(checkpoint, Recipe(pruned=90, layers=1, bits=8), text)
+    assert (whole.tokens[0], whole.output) == SHOWN[slug]
+    assert (compressed.tokens, compressed.output) != (whole.tokens, whole.output)
+
+
+@pytest.mark.parametrize(
+    ("slug", "most"), [("atlas-t5", 0.7), ("atlas-bert2bert", 0.3), ("atlas-electra", 0.4), ("atlas-adapter-bert", 0.3)]
+)
+def test_a_held_out_truth_is_what_the_model_was_trained_for(slug: str, most: float) -> None:
+    """A shifted truth, or another task, would cost bits."""
+    checkpoint = checkpoints.load(slug)
+    accuracy, bits = compress.quality(checkpoint, checkpoint.model)
+    stored = precomputed()[slug][Recipe()]
+    assert bits < most
+    assert (accuracy, bits) == pytest.approx((stored.accuracy, stored.bits_per_token), abs=0.02)
+    assert min(value.shape[-1] for value in heldout.window(checkpoint).inputs.values()) >= heldout.WINDOW
+
+
+def test_a_detector_is_measured_against_the_more_frequent_class() -> None:
+    truth = torch.cat([one.truth for one in heldout.passes(checkpoints.load("atlas-electra"))])
+    assert 1 - float(truth.float().mean()) == pytest.approx(0.85, abs=0.01), "the page says so"
 
 
 def test_bytes_in_memory_are_those_of_the_tensors(bert: Checkpoint) -> None:
@@ -178,6 +231,11 @@ def test_no_point_of_the_front_is_beaten() -> None:
                 other.stored_bytes <= point.stored_bytes and other.bits_per_token < point.bits_per_token
                 for other in points.values()
             )
+
+
+def test_every_bundled_model_was_measured() -> None:
+    bundled = {spec.slug for spec in checkpoints.available() if spec.source in ("bundled", "package")}
+    assert precomputed().keys() == bundled
 
 
 @pytest.mark.parametrize("slug", sorted(precomputed()))

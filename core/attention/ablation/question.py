@@ -153,11 +153,15 @@ def _output_question(checkpoint: Checkpoint, text: str, task: str, step: int) ->
 
 
 class Reader:
-    """A private twin that computes one prediction; only the output at its position is computed."""
+    """A private twin that computes one prediction; only the output at its position is computed.
 
-    def __init__(self, question: Question) -> None:
+    Args:
+        model: a version of the question's model in place of a twin, which gets hooks.
+    """
+
+    def __init__(self, question: Question, model: Any = None) -> None:
         self.question = question
-        self.model = private_twin(question.checkpoint)
+        self.model = model or private_twin(question.checkpoint)
         self._hashes, self._windowed = (has(self.model.config, trait) for trait in ("hashing", "window"))
         spec = question.checkpoint.spec
         self._banned = banned_ids(self.model) if spec.offers("generates") else []

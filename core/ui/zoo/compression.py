@@ -30,7 +30,9 @@ from core.figures.labels import in_bytes, percent
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES
 from core.figures.predictions import bars_alt, prediction_bars
+from core.language.tasks import Task
 from core.table import Table
+from core.ui.demos.demo import task_samples
 from core.ui.glossary import info
 from core.ui.measuring import Measurement
 from core.ui.page import accent, plain, theme
@@ -59,7 +61,7 @@ def compression(view: View) -> None:
         spec = specs[models.draw(state)]
         points = precomputed()[spec.slug]
         recipe = _recipe(view, points)
-    unit = "masked" if spec.offers("predicts masked tokens") else "next"
+    unit = next(name for what, name in view.words.front["units"].items() if spec.offers(what))
     key = ("compression", spec.slug, session.files(spec.slug), recipe)
     measurement: Measurement[tuple[Measured, Measured]] = Measurement(state, "compression", key)
     if recipe not in points and measurement.result:
@@ -77,7 +79,7 @@ def compression(view: View) -> None:
             before=f"{whole.bits_per_token:.2f}",
             accuracy=percent(chosen.accuracy),
             accuracy_before=percent(whole.accuracy),
-            kind=unit,
+            unit=unit,
             time=_time(chosen),
             time_before=_time(whole),
         )
@@ -134,7 +136,7 @@ def _picture(
     ]
     figure = line_chart(
         lines,
-        view.words.part("Axis", kind=unit),
+        view.words.part("Axis", unit=unit),
         across=view.words.label("size"),
         hover="%{customdata}, %{x:.2f} MB stored, %{y:.2f} bits",
         xaxis={"rangemode": "tozero"},
@@ -191,13 +193,17 @@ def _table(points: Mapping[Recipe, Measured], front: Sequence[Measured]) -> Tabl
 def _predictions(view: View, spec: CheckpointSpec, recipe: Recipe) -> None:
     """What the model predicts on the visitor's sentence, whole and compressed."""
     st.subheader(view.words.label("predictions"), anchor=False)
-    masks = spec.offers("predicts masked tokens")
+    task = next(iter(spec.tasks), "")
     text = TEXT.with_(
-        default=spec.family.question_text,
-        sentence="masked" if masks else "plain",
-        label="Sentence" if masks else "Prompt",
-    ).draw(view.state, tag=str(spec.branch))
+        default=task_samples(Task(task, ""))[0] if spec.offers("rewrites") else spec.family.question_text,
+        sentence="masked" if spec.offers("predicts masked tokens") else "plain",
+        label="Prompt" if spec.offers("continues") else "Sentence",
+    ).draw(view.state, tag=f"{spec.kind}.{task}")
+    if spec.offers("detects replaced tokens"):
+        view.note("Replaced")
     both = session.computed("compressing", predictions, spec.slug, recipe, text)
+    if both[0].output:
+        view.note("Output", whole=plain(both[0].output), compressed=plain(both[1].output))
     scale = max(top.probabilities[0] for top in both)
     names = (spec.name, f"{spec.name}, {_name(recipe)}")
     for column, top, name in zip(st.columns(2, gap="medium"), both, names, strict=True):

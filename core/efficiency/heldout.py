@@ -1,0 +1,228 @@
+r"""What a live model predicts, as it was trained to, on texts written for this project, with the truth.
+
+======================  ==============================================================================================
+masked tokens           encoders: of windows of the story, or of sentences if trained on those; an XLNet: all masks at
+                        once; an XLM: of a sentence and its translation
+next tokens             decoders: of the same windows; a Transformer-XL with its memory of the windows before
+replaced tokens         discriminators: whether each token of a window was replaced; the generator samples at the masks
+tokens of the output    encoder-decoders, given those before: translations, corrupted or misspelled texts, fusions
+classes                 a model with adapters, for each of its tasks
+======================  ==============================================================================================
+
+Shapes: n tokens of a pass, M positions with a truth, V vocabulary entries or classes.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from core import checkpoints
+from core.checkpoints.families import Ability
+from core.checkpoints.families.architectures import Trait
+from core.checkpoints.spec import Checkpoint
+from core.language import adapters, bilingual, permuted, replaced, translate
+from core.language.decoding.reader import end_ids
+from core.language.noise import NOISES, noisy
+from core.language.tasks import Task, tasks
+from core.language.tokens import max_tokens
+from core.lazy import Tensor, torch
+from core.objectives.corruptions import CORRUPTIONS, corrupt_text
+from core.settings import ASSETS
+
+FOLDER = ASSETS / "heldout"
+WINDOW, MASKED = 64, 0.15
+DRAWS = 3
+"""Sets of masked tokens of each window."""
+_ROOM = 6
+"""Positions left free in a corrupted text, which masks for empty spans make longer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass:
+    """A forward pass over one text."""
+
+    inputs: dict[str, Tensor]
+    """One row, by the argument names of the forward pass."""
+    positions: Tensor
+    """(M,) rows of the logits."""
+    truth: Tensor
+    """(M,) tokens or classes."""
+    task: str | None = None
+    """The task whose adapters are used, if any."""
+
+
+def passes(checkpoint: Checkpoint) -> Iterator[Pass]:
+    """The passes of a model, by what it does."""
+    return next(make for what, make in _PASSES.items() if checkpoint.spec.offers(what))(checkpoint)
+
+
+def scored(checkpoint: Checkpoint, model: Any, own: Sequence[Pass]) -> Iterator[Tensor]:
+    """The logits (M, V) of each pass, by a version of the checkpoint's ``model``."""
+    memory: dict[str, Any] = {}
+    for one in own:
+        out = run(model, one, **memory)
+        if checkpoint.spec.offers("memory"):
+            memory = {"mems": out.mems}
+        logits = out.logits
+        if checkpoint.spec.offers("detects replaced tokens"):
+            logits = torch.stack((torch.zeros_like(logits), logits), -1)
+        yield (logits if one.task else logits[0])[one.positions].float()
+
+
+def run(model: Any, one: Pass, **more: Any) -> Any:
+    """The output of ``model`` for a pass."""
+    with torch.inference_mode():
+        return model.answer(one.inputs, one.task) if one.task else model(**one.inputs, **more)
+
+
+def window(checkpoint: Checkpoint) -> Pass:
+    """A pass over `WINDOW` tokens, of several texts where one is shorter: of an encoder-decoder, on either side."""
+    first, *others = passes(checkpoint)
+    inputs = first.inputs
+    for other in others:
+        if min(value.shape[-1] for value in inputs.values()) >= WINDOW:
+            break
+        inputs = {name: torch.cat((value, other.inputs[name]), 1)[:, :WINDOW] for name, value in inputs.items()}
+    return Pass(inputs, first.positions, first.truth, first.task)
+
+
+@lru_cache(maxsize=1)
+def _story() -> str:
+    return (FOLDER / "story.txt").read_text(encoding="utf-8")
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (FOLDER / f"{name}.tsv").open(encoding="utf-8", newline="") as stream:
+        return [*csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)]
+
+
+def _ids(checkpoint: Checkpoint, text: str) -> list[int]:
+    tokenizer: Any = checkpoint.tokenizer
+    return [int(i) for i in tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]]
+
+
+def _windows(checkpoint: Checkpoint) -> Iterator[Tensor]:
+    """The story in rows of `WINDOW` tokens."""
+    ids = torch.tensor(_ids(checkpoint, _story()))
+    return iter(ids[: len(ids) // WINDOW * WINDOW].view(-1, WINDOW))
+
+
+def _next(checkpoint: Checkpoint) -> Iterator[Pass]:
+    for ids in _windows(checkpoint):
+        yield Pass({"input_ids": ids[None]}, torch.arange(WINDOW - 1), ids[1:])
+
+
+def _masked_windows(checkpoint: Checkpoint) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """The ids (n,) of a text between special tokens, the masked positions, and their tokens."""
+    tokenizer: Any = checkpoint.tokenizer
+    first, last = torch.tensor([tokenizer.cls_token_id]), torch.tensor([tokenizer.sep_token_id])
+    random = torch.Generator().manual_seed(7)
+    texts: Iterable[Tensor] = _windows(checkpoint)
+    if hasattr(checkpoint.model, "sentence"):  # `core.checkpoints.heads`: trained on single sentences
+        texts = [torch.tensor(_ids(checkpoint, row["en"])) for row in _rows("translations")]
+    for ids in texts:
+        for _ in range(DRAWS):
+            hidden = (torch.rand(len(ids), generator=random) < MASKED).nonzero()[:, 0]
+            masked = ids.index_fill(0, hidden, tokenizer.mask_token_id)
+            yield torch.cat([first, masked, last]), hidden + 1, ids[hidden]
+
+
+def _masked(checkpoint: Checkpoint) -> Iterator[Pass]:
+    for ids, positions, truth in _masked_windows(checkpoint):
+        yield Pass({"input_ids": ids[None]}, positions, truth)
+
+
+def _at_once(checkpoint: Checkpoint) -> Iterator[Pass]:
+    for ids, positions, truth in _masked_windows(checkpoint):
+        rank = np.zeros(len(ids), dtype=np.int64)
+        rank[positions] = 1
+        streams = permuted.streams(ids[None], rank, positions.tolist())
+        yield Pass({"input_ids": ids[None], **streams}, torch.arange(len(truth)), truth)
+
+
+def _with_translation(checkpoint: Checkpoint) -> Iterator[Pass]:
+    tokenizer: Any = checkpoint.tokenizer
+    random = torch.Generator().manual_seed(7)
+    languages = bilingual.numbers(checkpoint)
+    for row in _rows("translations"):
+        sides = [_ids(checkpoint, row[code]) for code in bilingual.LANGUAGES]
+        joined = bilingual.layout([*zip(languages, sides, strict=True)], tokenizer.eos_token_id)
+        ids = torch.tensor(joined.ids)
+        more = {"langs": torch.tensor([joined.langs]), "position_ids": torch.tensor([joined.positions])}
+        for _ in range(DRAWS):
+            chosen = (torch.rand(len(ids), generator=random) < MASKED) & (ids != tokenizer.eos_token_id)
+            hidden = chosen.nonzero()[:, 0]
+            masked = ids.index_fill(0, hidden, tokenizer.mask_token_id)
+            yield Pass({"input_ids": masked[None], **more}, hidden, ids[hidden])
+
+
+def _replaced(checkpoint: Checkpoint) -> Iterator[Pass]:
+    generator = checkpoints.load(checkpoint.spec.slug, "generator")
+    for seed, (ids, positions, truth) in enumerate(_masked_windows(checkpoint)):
+        sampled, _ = replaced.sample(generator, ids.tolist(), positions.tolist(), seed)
+        before, after = (ids.index_copy(0, positions, tokens) for tokens in (truth, torch.tensor(sampled)))
+        yield Pass({"input_ids": after[None]}, torch.arange(1, WINDOW + 1), (after != before).long()[1:-1])
+
+
+def _outputs(checkpoint: Checkpoint) -> Iterator[Pass]:
+    (end, *_) = end_ids(checkpoint.model)
+    for task in tasks(checkpoint):
+        for source, target in pairs(checkpoint, task):
+            request = translate.prepare(checkpoint, source, task.slug)
+            answer = [*_ids(checkpoint, target), end]
+            read, first = [*request.prompt, *answer[:-1]], len(request.prompt) - 1
+            ids = torch.tensor([request.source])
+            inputs = {
+                "input_ids": ids,
+                "attention_mask": torch.ones_like(ids),
+                "decoder_input_ids": torch.tensor([read]),
+            }
+            yield Pass(inputs, torch.arange(first, len(read)), torch.tensor(answer))
+
+
+def pairs(checkpoint: Checkpoint, task: Task) -> Iterator[tuple[str, str]]:
+    """The bundled sources of a task with their targets; none for a task without."""
+    translations = _rows("translations")
+    if task.languages and {*task.languages} <= translations[0].keys():
+        source, target = task.languages
+        yield from ((row[source], row[target]) for row in translations)
+    elif task.respells:
+        for number, row in enumerate(translations):
+            yield noisy(row["en"], NOISES[number % len(NOISES)], seed=number), row["en"]
+    elif task.denoises:
+        sentences = re.split(r"(?<=[.!?])\s+", _story())
+        room = (max_tokens(checkpoint) or WINDOW) - _ROOM
+        for number, two in enumerate(zip(sentences[::2], sentences[1::2], strict=False)):
+            text = " ".join(two)
+            if len(_ids(checkpoint, text)) <= room:
+                yield from ((corrupt_text(checkpoint, text, kind, number), text) for kind in CORRUPTIONS)
+    elif task.slug == "fuse":
+        yield from ((row["parts"], row["whole"]) for row in _rows("fusions"))
+
+
+def _classes(checkpoint: Checkpoint) -> Iterator[Pass]:
+    settings: Any = checkpoint.model.config
+    for task in adapters.tasks(checkpoint):
+        for row in _rows("adapters"):
+            if row["task"] == task.slug:
+                inputs = adapters.prepare(checkpoint, row["text"], task.slug).inputs
+                answer = settings.adapter_tasks[task.slug]["answers"].index(row["answer"])
+                yield Pass(inputs, torch.tensor([0]), torch.tensor([answer]), task.slug)
+
+
+_PASSES: dict[Ability | Trait, Callable[[Checkpoint], Iterator[Pass]]] = {
+    "languages": _with_translation,
+    "two streams": _at_once,
+    "predicts masked tokens": _masked,
+    "continues": _next,
+    "detects replaced tokens": _replaced,
+    "rewrites": _outputs,
+    "classifies texts": _classes,
+}
