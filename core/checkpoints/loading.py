@@ -54,7 +54,8 @@ def read(spec: CheckpointSpec) -> Checkpoint:
     """
     require_ready(spec)
     if spec.source in ("bundled", "package"):
-        model, tokenizer = _read_bundled(spec)
+        with _blank():
+            model, tokenizer = _read_bundled(spec)
     else:
         folder = _inspected(spec).folder
         limit = hub_cache.cache_root() if spec.source == "hub" else _host_directory(spec)
@@ -233,6 +234,22 @@ def _read_folder(
             "they do not belong together."
         )
     return model, tokenizer
+
+
+@contextmanager
+def _blank() -> Iterator[None]:
+    """New weights are zeros, in this thread: to draw them at random takes longer than to read what replaces them."""
+    from torch.overrides import TorchFunctionMode
+
+    class Zeros(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if not getattr(function, "__name__", "").endswith(("normal_", "uniform_")):
+                return function(*args, **(kwargs or {}))
+            with torch.no_grad():
+                return (args[0] if args else kwargs["tensor"]).zero_()
+
+    with Zeros():
+        yield
 
 
 @contextmanager

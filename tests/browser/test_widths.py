@@ -55,7 +55,7 @@ def fits(visitor: Visitor, *names: str) -> None:
         size: ViewportSize = {"width": width, "height": 800}
         visitor.page.set_viewport_size(size)
         try:
-            visitor.page.wait_for_function(f"(names) => !({TROUBLE})(names).length", arg=names)
+            visitor.page.wait_for_function(f"(names) => !({TROUBLE})(names).length", arg=names, polling=50)
         except TimeoutError:
             trouble = visitor.page.evaluate(TROUBLE, names)
             assert trouble == [], f"at {width} pixels"
@@ -82,7 +82,7 @@ def test_views_fit_a_telephone(telephone: Visitor) -> None:
     for path in VIEWS:
         page = telephone.open(path)
         expect(page).to_have_url(telephone.address + path)
-        page.wait_for_function(f"() => !({TROUBLE})([]).length")
+        page.wait_for_function(f"() => !({TROUBLE})([]).length", polling=50)
 
 
 def test_a_page_chosen_in_the_sidebar_is_uncovered_on_a_telephone(telephone: Visitor) -> None:
