@@ -29,7 +29,7 @@ def shows(page: Page, name: str) -> None:
 
 def asks(page: Page, text: str) -> None:
     """The box holds ``text``, and the one of the view before is gone."""
-    box = "input[aria-label='Find a term']"
+    box = "input[aria-label='Find a term, system or demo']"
     expect(page.locator(f"{box}[value='{text}']")).to_have_count(1)
     expect(page.locator(box)).to_have_count(1)
 
