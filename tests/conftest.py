@@ -55,6 +55,11 @@ def pytest_collection_finish() -> None:
         manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
+def pytest_sessionfinish() -> None:
+    """What is left ends with the process: pytest would look for garbage once more, and so would Python."""
+    gc.freeze()
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Where tests run in several workers: a file stays in one, whose fixtures are then made once.
 

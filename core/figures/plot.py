@@ -1,13 +1,14 @@
 """The builder of every figure: traces and layout on a theme's template.
 
-A template carries fonts, colors, grid lines, hover labels and margins; a figure adds only its own settings. Passed
-together, they are validated once; ``update_layout`` and ``add_trace`` would validate each value again.
+A template carries fonts, colors, grid lines, hover labels and margins; a figure adds only its own settings. Traces and
+layout are passed together: ``update_layout`` and ``add_trace`` would validate each value again.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -43,13 +44,18 @@ def figure(theme: Theme, traces: Sequence[Trace], **layout: Any) -> go.Figure:
     """The figure of ``traces``, each a dictionary with its type, on the template of ``theme``."""
     if "pandas" in sys.modules:  # plotly takes a module that another thread still imports for a whole one
         import_module("pandas")
-    return go.Figure(data=list(traces), layout={"template": template(theme.name), **layout})
+    look = template(theme.name)
+    made = go.Figure(data=list(traces), layout=layout)
+    made.layout._props["template"] = deepcopy(look)  # to validate it anew takes ten times as long as all else
+    return made
 
 
 @cache
-def template(name: Name) -> go.layout.Template:
-    """The template of a theme, which plotly knows as ``atlas-light`` or ``atlas-dark``."""
+def template(name: Name) -> Json:
+    """The template of a theme, validated; from here on plotly puts none of its own into figures."""
     import plotly.io as pio
+
+    pio.templates.default = None
 
     theme = THEMES[name]
     axis = {
@@ -63,7 +69,7 @@ def template(name: Name) -> go.layout.Template:
         "tickfont": {"size": 13},
         "title": {"font": {"size": 13}, "standoff": 10},
     }
-    layout = go.layout.Template(
+    whole: Json = go.layout.Template(
         layout={
             "font": {"family": FONT, "size": 13, "color": theme.ink},
             "colorway": theme.categorical,
@@ -105,9 +111,8 @@ def template(name: Name) -> go.layout.Template:
                 }
             ],
         },
-    )
-    pio.templates[f"atlas-{name}"] = layout
-    return layout
+    ).to_plotly_json()
+    return whole
 
 
 def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: Any) -> Trace:
