@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -95,10 +95,44 @@ class Orders:
     """Which one is the sentence's."""
 
 
-def put_right(checkpoint: Checkpoint, tokens: tuple[Token, ...], at: int, seed: int) -> Orders:
+NEAR = 3
+"""How far from a trigram tokens are masked where each order is read."""
+
+
+def near(special: Sequence[bool], at: int) -> list[int]:
+    """Positions of the trigram from ``at`` on and of up to `NEAR` tokens on each side of it, without special ones."""
+    around = range(max(0, at - NEAR), min(len(special), at + word_order.SIZE + NEAR))
+    return [position for position in around if not special[position]]
+
+
+def each_read(model: Any, texts: Tensor, types: Tensor, around: Sequence[int], mask: int) -> Tensor:
+    r"""(k,) pseudo-log-likelihoods in nats of k texts of one length (Salazar et al., 2020, arXiv:1910.14659).
+
+    .. math:: s(x) = \sum_{i \in N} \log p(x_i \mid x_{\setminus i})
+
+    with :math:`x_{\setminus i}` the text :math:`x` without its token :math:`x_i`, in whose place the mask is, and
+    :math:`N` the positions ``around``. Each token is predicted from all others, so orders are compared as they read.
+
+    Args:
+        model: a BERT with a masked-token head.
+        texts: (k, n) ids.
+        types: (n,) segments.
+    """
+    count = len(around)
+    rows, place = texts.repeat_interleave(count, 0), torch.tensor([*around] * len(texts), device=texts.device)
+    every = torch.arange(len(rows), device=texts.device)
+    tokens = rows[every, place]
+    rows[every, place] = mask
+    states = model.bert(rows, torch.ones_like(rows), types.expand_as(rows)).last_hidden_state
+    logs: Tensor = model.cls.predictions(states[every, place]).float().log_softmax(-1)
+    return logs[every, tokens].reshape(-1, count).sum(1)
+
+
+def put_right(checkpoint: Checkpoint, tokens: tuple[Token, ...], at: int, seed: int, *, each: bool = False) -> Orders:
     """The orders of three tokens from ``at`` on, which the model reads in another order, sampled with ``seed``.
 
-    The probability of an order is the product of those of its tokens at their places, over the sum of all orders.
+    The probability of an order is the product of those of its tokens at their places, over the sum of all orders;
+    with ``each`` the model reads the text in each order, and the product is that of `each_read`.
 
     Raises:
         InputUnusable: there are fewer than three tokens, or all are equal.
@@ -113,9 +147,14 @@ def put_right(checkpoint: Checkpoint, tokens: tuple[Token, ...], at: int, seed: 
     model: Any = checkpoint.model
     with torch.inference_mode():
         ids = torch.tensor([[token.id for token in (*tokens[:at], *read, *tokens[at + word_order.SIZE :])]])
-        states = model.bert(ids, torch.ones_like(ids)).last_hidden_state[0, at : at + word_order.SIZE]
-        logs = model.cls.predictions(states).log_softmax(-1)
-        sums = logs[torch.arange(word_order.SIZE), torch.tensor(list(orders))].sum(-1)
+        if each:
+            texts, around = ids.repeat(len(orders), 1), near([token.special for token in tokens], at)
+            texts[:, at : at + word_order.SIZE] = torch.tensor(list(orders))
+            sums = each_read(model, texts, torch.zeros_like(ids), around, int(checkpoint.tokenizer.mask_token_id or 0))
+        else:
+            states = model.bert(ids, torch.ones_like(ids)).last_hidden_state[0, at : at + word_order.SIZE]
+            logs = model.cls.predictions(states).log_softmax(-1)
+            sums = logs[torch.arange(word_order.SIZE), torch.tensor(list(orders))].sum(-1)
         best = sums.softmax(0).sort(descending=True)
     names = [list(orders.values())[i] for i in best.indices.tolist()]
     own = names.index(orders[tuple(token.id for token in trigram)])

@@ -39,6 +39,7 @@ from core.training.measures import (
     STORY,
     Numbers,
     hold_out_every,
+    interval,
     masked_words,
     stories,
     story,
@@ -352,13 +353,6 @@ def long_texts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
     for number, (on, texts) in enumerate(stories(checkpoint, corpus)):
         for length in (1024, 2048, 4096) if number else (1024,):
             yield f"{on}, {length} tokens", (texts, length)
-
-
-def interval(name: str, more: Any, total: Any) -> Numbers:
-    """The 95% interval of Σ more / Σ total, by 2,000 bootstrap samples of the texts that both arrays (T,) are of."""
-    drawn = np.random.default_rng(0).integers(len(total), size=(2000, len(total)))
-    low, high = np.percentile(more[drawn].sum(1) / total[drawn].sum(1), (2.5, 97.5)).tolist()
-    return {f"{name}, low": low, f"{name}, high": high}
 
 
 def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], int]) -> Numbers:

@@ -201,6 +201,13 @@ def repair(outputs: Sequence[str], corrupted: Sequence[str], clean: Sequence[str
     }
 
 
+def interval(name: str, more: Any, total: Any) -> Numbers:
+    """The 95% interval of Σ more / Σ total, by 2,000 bootstrap samples of the texts that both arrays (T,) are of."""
+    drawn = np.random.default_rng(0).integers(len(total), size=(2000, len(total)))
+    low, high = np.percentile(more[drawn].sum(1) / total[drawn].sum(1), (2.5, 97.5)).tolist()
+    return {f"{name}, low": low, f"{name}, high": high}
+
+
 def mask_words(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tuple[Ints, Ints]:
     """(masked ids, masked positions) of one text: whole words, sampled uniformly with the seed."""
     tokens = tokenizer.convert_ids_to_tokens(ids.tolist())

@@ -107,6 +107,27 @@ def test_shuffled_tokens_are_put_right_by_their_probabilities_at_their_places() 
     assert first - last == pytest.approx(float(np.log(found.probabilities[0] / found.probabilities[5])), abs=1e-3)
 
 
+def test_each_order_is_read_with_the_tokens_near_it_masked_one_by_one() -> None:
+    part = checkpoints.load("atlas-bert", "orders")
+    tokens = prepare(part, "My sister reads a long book in the garden.").tokens
+    found = structure.put_right(part, tokens, 2, 0, each=True)
+    known = {token.piece: token.id for token in tokens[2:5]}
+    assert found.tokens[found.right].split() == list(known)
+
+    def score(order: str) -> float:
+        ids = torch.tensor([token.id for token in tokens])
+        ids[2:5] = torch.tensor([known[piece] for piece in order.split()])
+        rows = ids.repeat(7, 1)
+        at = torch.arange(1, 8)  # [CLS] is never masked
+        rows[at - 1, at] = int(part.tokenizer.mask_token_id or 0)
+        with torch.inference_mode():
+            logs = part.model(rows).prediction_logits.log_softmax(-1)
+        return float(logs[at - 1, at, ids[at]].sum())
+
+    first, last = (score(order) for order in found.tokens[::5])
+    assert first - last == pytest.approx(float(np.log(found.probabilities[0] / found.probabilities[5])), abs=1e-3)
+
+
 def test_two_texts_are_read_as_two_segments() -> None:
     part = checkpoints.load("atlas-bert", "orders")
     texts = "The king had three sons.", "The youngest of them went into the forest."

@@ -25,11 +25,13 @@ from torch.nn import functional
 
 from core.checkpoints.heads import BoundaryHead
 from core.checkpoints.spec import Measure
+from core.language.structure import each_read, near
 from core.objectives import masked, sentence_pairs, spans, unified, word_order
 from core.objectives.example import Example
 from core.training import batches, documents, models, ngrams
 from core.training.documents import NO_LABEL, Documents, Examples
 from core.training.evaluate_pairs import Row, segments, words_before
+from core.training.measures import interval
 from core.training.objective import Batch, Hits
 from core.training.objectives.encoder import heads
 from core.training.objectives.parts import PartModel, PartObjective
@@ -235,6 +237,8 @@ ORDERS = np.array([*permutations(range(word_order.SIZE))])
 
 KNOWN = 100
 """Batches of training that the baseline of the orders of texts learns from."""
+OTHERS = ("bigram model", "each read, Atlas BERT")
+"""What the part is compared with where it reads each order."""
 
 
 class OrdersObjective(StructureObjective):
@@ -323,6 +327,7 @@ class OrdersObjective(StructureObjective):
         bigrams = ngrams.of_chunks(self.train, self.words.begin, self.words.end, len(self.names))[0]
         right: defaultdict[str, list[bool]] = defaultdict(list)
         asked: list[Row] = []
+        texts: list[int] = []  # of each shuffled token
         for batch in self.held_out(self.measured):
             trigrams = batch["labels"].reshape(-1, word_order.SIZE)
             possible = batch["ids"][batch["chosen"]].reshape(trigrams.shape)[:, ORDERS]
@@ -330,6 +335,9 @@ class OrdersObjective(StructureObjective):
             scores = {"the part": words, "Atlas BERT": self.scores(batch, plain)}
             chances = {name: placed(own, possible) for name, own in scores.items()}
             chances["bigram model"] = neighboring(bigrams, batch, possible)
+            for name, model in (("the part", self.model.full), ("Atlas BERT", plain)):
+                chances[f"each read, {name}"] = self.in_each(model, batch, possible)
+            texts += (torch.nonzero(batch["chosen"])[:, 0] + (texts[-1] + 1 if texts else 0)).tolist()
             for name, own in chances.items():
                 best = possible.take_along_dim(own.argmax(1)[:, None, None], 1)[:, 0]
                 right[f"best of six orders, {name}"] += (best == trigrams).flatten().tolist()
@@ -339,7 +347,25 @@ class OrdersObjective(StructureObjective):
             asked += segments(batch)
         self.share = None
         shares = {name: 100 * float(np.mean(values)) for name, values in right.items()}
-        return shares | {"order of two texts, bag of words": words_before(known, asked, shared=True)}
+        shares["order of two texts, bag of words"] = words_before(known, asked, shared=True)
+        ours, *others = (f"best of six orders, {name}" for name in ("each read, the part", *OTHERS))
+        for name, other in zip(OTHERS, others, strict=True):
+            more = 100 * np.subtract(right[ours], right[other], dtype=float)
+            shares |= interval(f"each read, the part minus {name}", np.bincount(texts, more), np.bincount(texts))
+        return shares
+
+    def in_each(self, model: Any, batch: Batch, possible: Tensor) -> Tensor:
+        """(m, 6) scores of the orders by a ``model`` that reads the text in each (`each_read`)."""
+        sums = []
+        for (row, at), orders in zip(
+            torch.nonzero(batch["chosen"])[:: word_order.SIZE].tolist(), possible, strict=True
+        ):
+            count = int(batch["real"][row].sum())
+            every = batch["ids"][row, :count].repeat(len(orders), 1)
+            around = near(self.words.special[every[0].cpu()].tolist(), at)
+            every[:, at : at + word_order.SIZE] = orders
+            sums.append(each_read(model, every, batch["types"][row, :count], around, self.words.mask))
+        return torch.stack(sums)
 
 
 def placed(scores: Tensor, possible: Tensor) -> Tensor:

@@ -185,13 +185,18 @@ def _shuffled(view: DemoView, text: str) -> None:
     tokens = view.computed("", prepare, text).tokens
     at = _one(view, tokens, max(1, min(len(tokens) // 2, len(tokens) - SIZE - 1)), SIZE)
     given = tokens, at, SEED.button(state, tag="orders")
-    ours = view.computed("predicting", structure.put_right, *given)
-    theirs = session.computed("predicting", structure.put_right, base, *given)
+    found = {
+        (each, name): session.computed("predicting", structure.put_right, slug, *given, each=each)
+        for each in (False, True)
+        for slug, name in ((view.spec.slug, view.words.label("ours")), (base, BASE))
+    }
+    ours = next(iter(found.values()))
     judge = word_judge(ours, ours.tokens[ours.right])
     if view.uncovered(view.words.label("guess"), judge, text, *given[1:], choices=sorted(ours.tokens)):
+        reads = {False: f"“{ours.read}”", True: view.words.label("each")}
         shown = [
-            Prediction(f"“{ours.read}”, {name}", found, {"read": ours.read, "model": name}, found.right)
-            for name, found in ((view.words.label("ours"), ours), (BASE, theirs))
+            Prediction(f"{reads[each]}, {name}", own, {"read": reads[each], "model": name}, own.right)
+            for (each, name), own in found.items()
         ]
         view.predictions("shuffled", shown, 2)
 
