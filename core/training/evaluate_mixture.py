@@ -1,6 +1,6 @@
 """Measures of T5's tasks beside translation and repair, each with baselines that learn from the same training pairs.
 
-Greedy outputs; all shares in percent.
+Greedy outputs; all shares in percent. For similarity also the expected number, by the probabilities of all strings.
 
 labels         exact outputs; logistic regression on words and pairs of adjacent words; the most frequent label always
 similarity     correlation of the numbers; linear regression on shared words, edit distance and lengths
@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import torch
 from rapidfuzz.distance import Levenshtein
 
 from core.checkpoints.spec import Checkpoint
@@ -27,6 +28,7 @@ from core.training.parallel import PREFIXES, Pair, prefix
 
 HELD, LEARNED = 400, 40_000
 """Held-out pairs of each task, and training pairs of its baselines; both at most."""
+NUMBERS = [f"{step / 5:.1f}" for step in range(26)]
 LABELS = ("sentiment", "acceptability", "question")
 
 Tasks = dict[str, tuple[list[Pair], list[Pair]]]
@@ -52,7 +54,23 @@ def by_task(checkpoint: Checkpoint, tasks: Tasks) -> Numbers:
         longest = 64 if task in ("spans", "summary") else 8
         outputs = measures.rewrite(checkpoint, [prefix(task) + left for left, _ in rows], beams=1, longest=longest)
         scores |= MEASURE.get(task, labeled)(task, known, rows, outputs)
+        if task == "similarity":
+            numbers = [expected(checkpoint, prefix(task) + left) for left, _ in rows]
+            scores |= correlation(f"{task}, expected number", numbers, [float(score) for _, score in rows])
     return scores
+
+
+@torch.inference_mode()
+def expected(checkpoint: Checkpoint, text: str) -> float:
+    """The mean of `NUMBERS`, each by the probability that the model generates its string."""
+    tokenizer, model = checkpoint.tokenizer, checkpoint.model
+    inputs, ways = tokenizer(text, return_tensors="pt"), tokenizer(NUMBERS, return_tensors="pt", padding=True)
+    states = model.get_encoder()(input_ids=inputs["input_ids"]).last_hidden_state
+    logs = model(encoder_outputs=(states.expand(len(NUMBERS), -1, -1),), labels=ways["input_ids"]).logits.log_softmax(
+        -1
+    )
+    own = logs.gather(2, ways["input_ids"][..., None])[..., 0] * ways["attention_mask"]
+    return float(own.sum(1).softmax(0) @ torch.tensor([float(number) for number in NUMBERS]))
 
 
 def labeled(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
@@ -83,16 +101,20 @@ def shared(text: str) -> list[float]:
 
 def correlated(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
     """Correlations of the numbers; an output that is none counts as 2.5."""
-    from scipy.stats import pearsonr, spearmanr
     from sklearn.linear_model import LinearRegression
 
     goals, truth = ([float(score) for _, score in pairs] for pairs in (known, rows))
     model = LinearRegression().fit([shared(text) for text, _ in known], goals)
     guesses = [float(text) if re.fullmatch(r"\d\.\d", text) else 2.5 for text in outputs]
     baseline = model.predict([shared(text) for text, _ in rows])
-    names = (("", guesses), ("shared words alone, ", baseline))
+    return correlation(task, guesses, truth) | correlation(f"{task}, shared words alone", baseline, truth)
+
+
+def correlation(name: str, found: Sequence[float], truth: Sequence[float]) -> Numbers:
+    from scipy.stats import pearsonr, spearmanr
+
     ways = (("Pearson", pearsonr), ("Spearman", spearmanr))
-    return {f"{task}, {name}{way}": float(function(found, truth)[0]) for name, found in names for way, function in ways}
+    return {f"{name}, {way}": float(function(found, truth)[0]) for way, function in ways}
 
 
 def restored(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:

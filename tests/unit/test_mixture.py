@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+import torch
 
+from core import checkpoints
 from core.content import content
 from core.objectives.sentinels import filled
-from core.training import corpus, mixture
+from core.training import corpus, evaluate_mixture, mixture
 from core.training.parallel import PREFIXES, Pair
 from core.training.recipe import SourceFile
 from tests import tinyrecipes
@@ -48,6 +51,20 @@ def test_similarity_is_that_of_the_most_similar_translations_in_one_language() -
     assert mixture.similarity(one, [("fr", frozenset("abce")), ("de", frozenset("pqz"))]) == 5 * 3 / 5
     assert mixture.similarity(one, [("de", frozenset("abcd"))]) == 0.0
     assert mixture.similarity(one, one) == 5.0
+
+
+def test_the_expected_number_weighs_each_string_by_its_loss() -> None:
+    checkpoint = checkpoints.load("atlas-t5")
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    text = f"similarity: I like tea.{mixture.SECOND}I like coffee."
+    inputs = tokenizer(text, return_tensors="pt")["input_ids"]
+    weights = []
+    for number in evaluate_mixture.NUMBERS:
+        labels = tokenizer(number, return_tensors="pt")["input_ids"]
+        with torch.inference_mode():
+            weights.append(math.exp(-float(model(input_ids=inputs, labels=labels).loss) * labels.shape[1]))
+    mean = sum(weight * float(number) for weight, number in zip(weights, evaluate_mixture.NUMBERS, strict=True))
+    assert evaluate_mixture.expected(checkpoint, text) == pytest.approx(mean / sum(weights), abs=1e-3)
 
 
 def test_labels_follow_from_the_text() -> None:
