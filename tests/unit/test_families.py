@@ -90,8 +90,9 @@ def test_every_kind_of_a_bundled_model_is_a_family() -> None:
 
 def _told(tree: ast.AST, slugs: set[str]) -> Iterator[tuple[int, str]]:
     """Line and text of what a module must not say: a bundled slug, or a test of a checkpoint's kind or system."""
-    links = {id(value) for node in ast.walk(tree) if isinstance(node, ast.Dict) for value in _systems(node)}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    links = {id(value) for node in nodes if isinstance(node, ast.Dict) for value in _systems(node)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and node.value in slugs and id(node) not in links:
             yield node.lineno, str(node.value)
         if isinstance(node, ast.Attribute) and node.attr in ("is_encoder_decoder", "is_decoder"):

@@ -230,8 +230,8 @@ def test_tests_use_published_names_of_core() -> None:
         froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and str(node.module).startswith("core")]
         names = {alias.asname or alias.name for node in froms for alias in node.names}
         used = [name for name in names if name.startswith("_")]
-        fields = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr != "_from_config"]  # not ours
-        used += [field.attr for field in fields if ast.unparse(field.value) in names]
+        fields = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+        used += [field.attr for field in fields if field.value.id in names and field.attr != "_from_config"]  # not ours
         for call in (node for node in nodes if isinstance(node, ast.Call) and len(node.args) > 1):
             if ast.unparse(call.func).endswith("setattr") and ast.unparse(call.args[0]) in names:
                 used.append(ast.literal_eval(call.args[1]))
