@@ -63,8 +63,8 @@ def draw_pretrained(view: View) -> None:
         "Pretraining",
         predicted=percent(last["masked"].learned),
         work=percent(last["replaced"].operations / last["masked"].operations - 1),
-        seeds=" to ".join(sorted({str(len(_at(rows, "masked", n)) // len(masked.values)) for n in PRETRAINED})),
-        runs=len(masked.values),
+        seeds=len({row.seed for row in rows}),
+        runs=len({row.trial for row in rows}),
     )
 
 
