@@ -22,14 +22,14 @@ RUN torch="$(grep '^torch==' requirements.txt)" && \
     pip check
 
 # requirements-ray.txt makes this the image of the model engine, requirements-redis.txt that of an app whose rooms are in
-# Redis (compose.scale.yaml).
+# Redis (compose.scale.yaml), requirements-login.txt that of an app with a log-in.
 ARG EXTRA=
-COPY requirements-ray.txt requirements-redis.txt ./
+COPY requirements-ray.txt requirements-redis.txt requirements-login.txt ./
 RUN [ -z "$EXTRA" ] || pip install -r "$EXTRA"
 
 # An account that owns only its home (the Hub's cache, where the host turns the Hub on), and a folder for checkpoints.
 RUN useradd --create-home --uid 10001 atlas && \
-    mkdir -p /checkpoints /home/atlas/.cache/huggingface && \
+    mkdir -p /checkpoints /lessons /content /home/atlas/.cache/huggingface && \
     chown -R atlas:atlas /home/atlas
 
 COPY . .

@@ -71,7 +71,7 @@ def show() -> None:
 def show_page(begun: float) -> None:
     """The sidebar and the page of a run that has ``begun`` to wait for its turn then."""
     # Imported by the first run, not by the server: it answers a second sooner, while the browser reads its own scripts.
-    from core.content import page_title
+    from core.content import content
     from core.ui.login import log_in, log_out_button, may_enter
     from core.ui.page import BRANCH_ICONS, WIDE, bare
     from core.ui.room import lead, room
@@ -84,7 +84,7 @@ def show_page(begun: float) -> None:
     st.set_page_config(page_icon=ICON, layout="wide", initial_sidebar_state="collapsed" if wide else 240)
     home = st.Page("pages/home.py", title="Home", icon=":material/account_tree:", default=True)
     groups = {
-        group: [st.Page(f"pages/{name}.py", title=page_title(name), icon=icon) for name, icon in pages.items()]
+        group: [st.Page(f"pages/{name}.py", title=content(name).title, icon=icon) for name, icon in pages.items()]
         for group, pages in {"Branches": BRANCH_ICONS, **GROUPS}.items()
     }
     enters = may_enter()

@@ -1,4 +1,4 @@
-"""The command line: ``python -m core doctor | fetch | tree | train | vocabulary | evaluate | heads | effects | ...``.
+"""The command line: ``python -m core doctor | check | fetch | tree | train | evaluate | heads | ...``.
 
 Every command imports what it needs when it runs, so that help is quick.
 """
@@ -27,10 +27,29 @@ def doctor(
 ) -> None:
     """Print what this installation can do; exit status 1 if a requirement is missing."""
     from core.doctor import examine
+    from core.ui.section import pages
 
+    pages()  # a lesson's views are links of pages
     report = examine(load)
     print(report.text())
     if report.problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def check(
+    lessons: Annotated[
+        list[Path] | None, typer.Argument(help="Files of lessons; without any: settings, texts, lessons, models.")
+    ] = None,
+) -> None:
+    """List what is wrong with settings, texts, lessons and models, and nothing else; exit status 1 if anything is."""
+    from core.doctor import check_lesson, examine
+    from core.ui.section import pages
+
+    pages()  # a lesson's views are links of pages
+    problems = [problem for path in lessons if (problem := check_lesson(path))] if lessons else examine().problems
+    print("\n".join(problems) or "No problems.")
+    if problems:
         raise typer.Exit(1)
 
 

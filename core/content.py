@@ -19,15 +19,18 @@ names, and ``query`` is the link's query where that is not the section itself::
     words = ["greedy", "sampling"]
 
 A part names the numbers of a run as ``{{name}}``. Placeholders take numbers and names of ours, never a visitor's text.
-A host that sets ``ATLAS_CONTENT_DIR`` overlays single files; a changed file is read in the next run.
+A host's file in ``ATLAS_CONTENT_DIR`` replaces the labels and parts that it has; a change shows in the next run.
+A mistake in it costs no page: the bundled text is shown, the log says why, and :func:`overlay_problems` lists all.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +42,8 @@ ROOT = Path(__file__).parents[1] / "assets" / "content"
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 _FENCE = "+++"
 _NAME = re.compile(r"[a-z0-9-]+")
+_Stored = tuple[Path, int]
+"""A file, and when it was last changed, in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,49 +94,124 @@ class Content:
 
         def filled(match: re.Match[str]) -> str:
             if match[1] not in values:
-                at = stored.line + stored.text.count("\n", 0, match.start())
-                available = ", ".join(sorted(values)) or "none"
-                raise ContentUnusable(
-                    f"{self.path.name}, line {at}: “{match[0]}” is not a placeholder here; available: {available}."
-                )
+                raise _no_placeholder(self, stored, match, values)
             return str(values[match[1]])
 
         return _PLACEHOLDER.sub(filled, stored.text)
 
 
 def content(page: str, section: str = "page") -> Content:
-    """The text of a section, or of the page itself.
+    """The text of a section, or of the page itself, with the labels and parts of the host's file in place of ours.
 
     Args:
         page: name of the folder, e.g. ``tokenizers``.
         section: name of the file, without its ending.
 
     Raises:
+        ContentUnusable: there is no such file.
+    """
+    overlay, bundled = _files(page, section)
+    ours = _read(*bundled) if bundled else None
+    if ours is None:
+        raise ContentUnusable(f"There is no content file {page}/{section}.md.")
+    return _overlaid(*overlay, *bundled) if overlay and bundled else ours
+
+
+def whole(page: str, section: str) -> Content:
+    """The host's file if there is one, else the bundled one: a lesson's steps are replaced together.
+
+    Raises:
         ContentUnusable: there is no such file, or it cannot be parsed; the message names file and line.
     """
+    stored = next(filter(None, _files(page, section)), None)
+    if stored is None:
+        raise ContentUnusable(f"There is no content file {page}/{section}.md.")
+    return _read(*stored)
+
+
+def _files(page: str, section: str) -> tuple[_Stored | None, _Stored | None]:
+    """The host's and the bundled file, each with the time of its last change."""
     if not (_NAME.fullmatch(page) and _NAME.fullmatch(section)):
         raise ContentUnusable(f"“{page}/{section}” is not a name of a content file.")
     try:
         overlay = settings().content_dir
     except SettingUnusable:  # the page shows this error below its title, which is read here
         overlay = None
-    for root in (overlay, ROOT) if overlay else (ROOT,):
-        path = root / page / f"{section}.md"
-        try:
-            changed = path.stat().st_mtime_ns
-        except OSError:
-            continue
-        return _read(path, changed)
-    raise ContentUnusable(f"There is no content file {page}/{section}.md.")
+    return _stored(overlay, page, section), _stored(ROOT, page, section)
 
 
-def page_title(page: str) -> str:
-    """A page's name in the navigation; the bundled one where an overlay is unreadable, which the page reports."""
+def _stored(root: Path | None, page: str, section: str) -> _Stored | None:
+    path = root / page / f"{section}.md" if root else None
     try:
-        return content(page).title
-    except ContentUnusable:
-        path = ROOT / page / "page.md"
-        return _read(path, path.stat().st_mtime_ns).title
+        return (path, path.stat().st_mtime_ns) if path else None
+    except OSError:
+        return None
+
+
+def overlay_problems(root: Path) -> Iterator[str]:
+    """A sentence for each file below ``root`` that replaces nothing, or that cannot replace what it names."""
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root)
+        if path.is_dir() or any(part.startswith(".") for part in name.parts):
+            continue
+        bundled = ROOT / name
+        if len(name.parts) != 2 or name.suffix != ".md" or not bundled.is_file():
+            near = get_close_matches(name.as_posix(), [f"{page}/{section}.md" for page, section in names()], 1)
+            yield f"{name} replaces no text of the Atlas{f'; did you mean {near[0]}?' if near else '.'}"
+            continue
+        try:
+            theirs = parse_file(path)
+            if not is_lesson(*name.with_suffix("").parts):  # it is read as a lesson, which reports more
+                overlaid(parse_file(bundled), theirs)
+        except ContentUnusable as error:
+            yield f"{name.parent}/{error}"
+
+
+def is_lesson(page: str, section: str) -> bool:
+    """Whether a content file is a lesson, whose parts are steps: no other file's name begins with a number."""
+    return page == "lessons" and section[:1].isdigit()
+
+
+def overlaid(ours: Content, theirs: Content) -> Content:
+    """Our file with the labels and parts of a host's.
+
+    Raises:
+        ContentUnusable: a label or a part that ours lacks, a label of another type, a placeholder without a value.
+    """
+    for name, value in theirs.front.items():
+        known = ours.front.get(name)
+        if known is None:
+            raise ContentUnusable(f"{theirs.path.name}: {name} is no label of this text. {_near(name, ours.front)}")
+        if type(value) is not type(known):
+            takes = (
+                "a text in quotes" if isinstance(known, str) else f"a {type(known).__name__}, as in the bundled file"
+            )
+            raise ContentUnusable(f"{theirs.path.name}: {name} takes {takes}.")
+    for name, part in theirs.parts.items():
+        if name not in ours.parts and name not in _OPTIONAL:
+            where = f"{theirs.path.name}, line {part.line - 1}"
+            raise ContentUnusable(f"{where}: “## {name}” is no part of this text. {_near(name, ours.parts)}")
+        allowed = {match[1] for match in _PLACEHOLDER.finditer(ours.parts[name].text)} if name in ours.parts else set()
+        for match in _PLACEHOLDER.finditer(part.text):
+            if match[1] not in allowed:
+                raise _no_placeholder(theirs, part, match, allowed)
+    return Content(theirs.path, {**ours.front, **theirs.front}, {**ours.parts, **theirs.parts})
+
+
+_OPTIONAL = ("Try", "Notice")
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return f"Did you mean “{near[0]}”?" if near else f"It has: {', '.join(known)}."
+
+
+def _no_placeholder(file: Content, part: Part, match: re.Match[str], allowed: Collection[str]) -> ContentUnusable:
+    line = part.line + part.text.count("\n", 0, match.start())
+    return ContentUnusable(
+        f"{file.path.name}, line {line}: “{match[0]}” is not a placeholder here; available: "
+        f"{', '.join(sorted(allowed)) or 'none'}."
+    )
 
 
 def names() -> list[tuple[str, str]]:
@@ -141,6 +221,25 @@ def names() -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=512)
 def _read(path: Path, changed: int) -> Content:
+    return parse_file(path)
+
+
+@lru_cache(maxsize=512)
+def _overlaid(theirs: Path, changed: int, ours: Path, ours_changed: int) -> Content:
+    bundled = _read(ours, ours_changed)
+    try:
+        return overlaid(bundled, _read(theirs, changed))
+    except ContentUnusable as error:
+        logging.getLogger("atlas").warning("%s/%s The bundled text is shown.", theirs.parent.name, error)
+        return bundled
+
+
+def parse_file(path: Path) -> Content:
+    """A file as :class:`Content`.
+
+    Raises:
+        ContentUnusable: it cannot be read, or not parsed.
+    """
     try:
         return parse(path.read_text(encoding="utf-8"), path)
     except (OSError, UnicodeDecodeError) as error:
@@ -153,7 +252,7 @@ def parse(text: str, path: Path) -> Content:
     Raises:
         ContentUnusable: unfinished or invalid front matter, text before the first heading, a repeated part.
     """
-    lines = text.splitlines()
+    lines = text.removeprefix("\ufeff").splitlines()  # some editors begin a file with a byte order mark
     front: dict[str, Any] = {}
     start = 0
     if lines and lines[0].strip() == _FENCE:
@@ -161,7 +260,7 @@ def parse(text: str, path: Path) -> Content:
         if end is None:
             raise ContentUnusable(f"{path.name}, line 1: the front matter has no second line “{_FENCE}”.")
         try:
-            front = tomllib.loads("\n".join(lines[1:end]))
+            front = tomllib.loads("\n".join(["", *lines[1:end]]))  # its errors name the line of the file
         except tomllib.TOMLDecodeError as error:
             raise ContentUnusable(f"{path.name}: the front matter is not valid TOML: {error}.") from error
         start = end + 1

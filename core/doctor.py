@@ -1,6 +1,6 @@
-"""``python -m core doctor``: what this installation can do, and what it lacks.
+"""``python -m core doctor``: what this installation can do; ``python -m core check``: what is wrong with it alone.
 
-It reads files and versions alone, so it takes a second or two; ``load`` also loads every model.
+Both read files and versions, so they take a second or two; ``load`` also loads every model.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ import os
 import platform
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
+from pathlib import Path
 
-from core import __version__, checkpoints
+from core import __version__, checkpoints, content
 from core import settings as configuration
 from core.checkpoints import hub_cache, package, registry
 from core.checkpoints.families import Branch
 from core.checkpoints.spec import CheckpointSpec
 from core.engine.client import reachable
 from core.errors import AtlasError, SettingUnusable
-from core.figures.labels import with_unit
+from core.lessons import lesson
 from core.turns import processors, turns
 
 BRANCHES: tuple[Branch, ...] = ("encoder", "decoder", "encoder-decoder", "efficient")
@@ -50,11 +52,9 @@ class Report:
     problems: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        blocks = [f"{title}\n" + "\n".join(f"  {line}" for line in lines) for title, lines in self.sections if lines]
-        if self.problems:
-            blocks.append("Problems\n" + "\n".join(f"  - {problem}" for problem in self.problems))
-        else:
-            blocks.append("No problems.")
+        problems = "Problems\n" + "\n".join(f"  - {problem}" for problem in self.problems)
+        blocks = [problems if self.problems else "No problems."]
+        blocks += [f"{title}\n" + "\n".join(f"  {line}" for line in lines) for title, lines in self.sections if lines]
         return "\n\n".join(blocks)
 
 
@@ -62,9 +62,28 @@ def examine(load: bool = False) -> Report:
     """Check versions, settings, sources and models. With ``load``, load every model that is listed as ready."""
     report = Report()
     _versions(report)
+    report.problems.extend(configuration.unknown_variables(os.environ))
     if _settings(report):
+        report.problems.extend(_texts(configuration.settings()))
         _models(report, load)
     return report
+
+
+def _texts(chosen: configuration.Settings) -> Iterator[str]:
+    """Problems of the host's texts and lessons. A lesson's views are known once the pages are (`core.links`)."""
+    yield from configuration.missing_folders(chosen)
+    if chosen.content_dir and chosen.content_dir.is_dir():
+        yield from content.overlay_problems(chosen.content_dir)
+    yield from lesson.problems()
+
+
+def check_lesson(path: Path) -> str | None:
+    """What is wrong with the file of a lesson; None where nothing is."""
+    try:
+        lesson.refuse_missing_views(lesson.from_file(path))
+    except AtlasError as error:
+        return str(error)
+    return None
 
 
 def _versions(report: Report) -> None:
@@ -139,7 +158,7 @@ def _models(report: Report, load: bool) -> None:
     live = [spec for spec in specs if spec.ready]
     for branch in BRANCHES:
         runnable = [spec for spec in live if spec.branch == branch]
-        report.sections.append((f"Live on /{branch}", [line for spec in runnable for line in _describe(spec)]))
+        report.sections.append((f"Live on /{branch}", [_describe(spec) for spec in runnable]))
         if not runnable:
             report.problems.append(f"No model runs on the page /{branch}.")
     waiting = [spec for spec in specs if not spec.ready]
@@ -160,12 +179,9 @@ def _models(report: Report, load: bool) -> None:
                 report.problems.append(f"{spec.slug} does not load. {error}")
 
 
-def _describe(spec: CheckpointSpec) -> list[str]:
+def _describe(spec: CheckpointSpec) -> str:
     size = f", {spec.size_bytes / 1e6:,.1f} MB" if spec.size_bytes else ""
-    lines = [f"{spec.slug}: {spec.family.answers}; {spec.origin}{size}"]
-    if spec.card:
-        lines.extend(f"    {m.name} {with_unit(f'{m.value:g}', m.unit)} on {m.on}" for m in spec.card.measures)
-    return lines
+    return f"{spec.slug}: {spec.family.answers}; {spec.origin}{size}"
 
 
 def _memory_bytes() -> int | None:

@@ -26,6 +26,8 @@ The others are :data:`LIMITS` of what one visitor may ask for. A view may take l
 more; no view takes more.
 """
 
+from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -135,6 +137,35 @@ def accepted(name: str) -> str:
 def raised_with(name: str) -> str:
     """The sentence that tells a host how to raise a limit."""
     return f"The host can raise the limit with ATLAS_{name.upper()}."
+
+
+COMPOSE = (
+    *("BIND", "PORT", "PREFIX", "SUBNET", "CONTAINER_MEMORY", "CPUS", "EXTRA"),
+    *("ENGINE_MEMORY", "ENGINE_CPUS", "ENGINE_REPLICAS", "ENGINE_MOST"),
+)
+"""``ATLAS_*`` variables that the Compose files read, and no process of ours."""
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """A sentence for each ``ATLAS_*`` variable that is no setting, such as a misspelled one."""
+    known = [f"ATLAS_{name.upper()}" for name in (*Settings.model_fields, *COMPOSE)]
+    sentences = []
+    for name in sorted(environment):
+        if name.upper().startswith("ATLAS_") and name.upper() not in known:
+            near = get_close_matches(name.upper(), known, 1)
+            sentences.append(
+                f"{name} is no setting, so it changes nothing{f'; did you mean {near[0]}?' if near else '.'}"
+            )
+    return sentences
+
+
+def missing_folders(chosen: Settings) -> list[str]:
+    """A sentence for each folder of texts that a setting names and that is none; `core.checkpoints` reads the third."""
+    return [
+        f"ATLAS_{name.upper()} names {folder}, which is no folder."
+        for name in ("content_dir", "lessons_dir")
+        if (folder := getattr(chosen, name)) is not None and not folder.is_dir()
+    ]
 
 
 @lru_cache(maxsize=1)

@@ -38,11 +38,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from core import catalogue, checkpoints, links
-from core.content import Content, content, names, parse
+from core.content import Content, names, parse, whole
 from core.errors import AtlasError, ContentUnusable
 from core.lessons import FOLDER, MOST_STEPS, MOST_VIEW
 from core.lessons.checks import Answer, AnyCheck
-from core.settings import settings
+from core.settings import ASSETS, settings
 
 MOST_CHARS = 100_000
 """Characters of a lesson's file."""
@@ -162,7 +162,7 @@ def lessons() -> tuple[Lesson | Refused, ...]:
 def _files() -> Iterator[tuple[str, Callable[[], Content], bool]]:
     bundled = [name for folder, name in names() if folder == FOLDER and _NAME.fullmatch(name)]
     for name in sorted(bundled, key=lambda name: int(name.split("-")[0])):
-        yield name, partial(content, FOLDER, name), True
+        yield name, partial(whole, FOLDER, name), True
     folder = settings().lessons_dir
     for path in sorted(folder.glob("*.md")) if folder and folder.is_dir() else ():
         slug = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
@@ -186,6 +186,15 @@ def from_text(text: str, name: str = "The lesson") -> Lesson:
     if len(text) > MOST_CHARS:
         raise ContentUnusable(f"{name} has {len(text):,} characters; a lesson has {MOST_CHARS:,} at most.")
     return replace(from_content(parse(text.replace("\r\n", "\n"), Path(name)), ""), trusted=False)
+
+
+def from_file(path: Path) -> Lesson:
+    """A host's lesson.
+
+    Raises:
+        ContentUnusable: the file cannot be read, or is no lesson.
+    """
+    return from_content(_parsed(path), "")
 
 
 def from_content(words: Content, slug: str) -> Lesson:
@@ -220,6 +229,17 @@ def _checked(kind: type[T], fields: Mapping[str, Any], where: str) -> T:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise ContentUnusable(f"{where}: {name}: {first['msg']}." if name else f"{where}: {first['msg']}.") from None
+
+
+def problems() -> Iterator[str]:
+    """A sentence for each lesson of the host that is none, or lacks a view here; `core.links` must know all pages."""
+    for slug, load, _ in _files():
+        try:
+            words = load()
+            if not words.path.is_relative_to(ASSETS):
+                refuse_missing_views(from_content(words, slug))
+        except AtlasError as error:
+            yield str(error)
 
 
 def refuse_missing_views(lesson: Lesson) -> None:

@@ -31,7 +31,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.common import user_key_from_element_id
 
 from core import links
-from core.content import content, page_title
+from core.content import content
 from core.errors import ContentUnusable
 from core.lessons import FOLDER, MOST_STEPS, MOST_VIEW
 from core.links.parameters import Value
@@ -410,7 +410,7 @@ COPY: Component[Message] = Component("copy", uses=("draft",))
 
 def view_title(page: str, section: str) -> str:
     """The titles of a page and its section, if they differ."""
-    title = page_title(page)
+    title = content(page).title
     for folder in (page, "branch"):
         try:
             own = content(folder, section).title if section and section != "page" else title

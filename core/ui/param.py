@@ -24,7 +24,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints
 from core.checkpoints.spec import CheckpointSpec
-from core.content import content, page_title
+from core.content import content
 from core.links import parameters as link
 from core.links.parameters import Value
 from core.settings import settings
@@ -572,7 +572,7 @@ def _sentence_note(state: PageState, key: str, sample: str) -> None:
     if own is None:
         return
     with (state.above or st).container(horizontal=True, vertical_alignment="center", gap="small"):
-        title = content("home", "home").title if own.page == "home" else page_title(own.page)
+        title = content("home", "home").title if own.page == "home" else content(own.page).title
         st.caption(f"{words('Your sentence')} {title}", width="content")
         st.button("Use the sample", key=f"{key}.own", type="tertiary", on_click=_use_sample, args=(key, sample))
 

@@ -5,9 +5,9 @@ resolving its own name to 127.0.0.1 (DNS rebinding). ``ATLAS_HOSTS`` lists the n
 
 ``/health`` returns 200 while the server accepts browsers. ``/ready`` returns 200 once the models of the default views
 are loaded, which ``ATLAS_WARM=on`` does at the start; a load balancer then routes nobody to a replica that still loads
-them. ``/metrics`` reports to Prometheus the sessions, their limit, the seconds of a run by page, and the bytes of
-models, results and files; ``ATLAS_METRICS=on`` opens it and Streamlit's own ``/_stcore/metrics``. None of them contains
-a visitor's text.
+them, that lacks one, or whose settings are invalid. ``/metrics`` reports to Prometheus the sessions, their limit, the
+seconds of a run by page, and the bytes of models, results and files; ``ATLAS_METRICS=on`` opens it and Streamlit's own
+``/_stcore/metrics``, but not to requests that a proxy forwards. None of them contains a visitor's text.
 """
 
 from __future__ import annotations
@@ -75,8 +75,13 @@ _SCRIPTS = (
 placeholder of another height."""
 PRIVATE = ("/metrics", "/_stcore/metrics")
 """Paths that answer 404 unless the host opens them."""
+_FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-real-ip"}
+"""Headers of a request that came through a proxy."""
 
 warm = Event()
+"""Set once the models of the default views are loaded, or once that has failed."""
+troubles: list[str] = []
+"""Why the default views do not work, for the operator: no visitor's text is in it."""
 _UPLOADS = 4
 """Uploaded files that the server keeps for one tab."""
 IDLE = 600.0
@@ -142,10 +147,16 @@ class Secured:
             # ASGI turns a WebSocket that is closed before it opens into a response with status 403.
             refused = _refusal() if scope["type"] == "http" else WebSocketClose()
             await refused(scope, receive, send_secured)
-        elif scope["type"] == "http" and scope["path"].endswith(PRIVATE) and _setting("metrics") != "on":
+        elif scope["type"] == "http" and scope["path"].endswith(PRIVATE) and not _may_measure(scope):
             await PlainTextResponse("Not found", 404)(scope, receive, send_secured)
         else:
             await self.app(scope, receive, send_secured if scope["type"] == "http" else send)
+
+
+def _may_measure(scope: Scope) -> bool:
+    """Whether the host opened the measures, and the request comes from inside: a proxy to the outside names whom it
+    forwards for, Prometheus asks each process itself."""
+    return _setting("metrics") == "on" and not _FORWARDED & dict(scope.get("headers", ())).keys()
 
 
 @cache
@@ -212,8 +223,10 @@ async def health(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """200 once the server can answer without loading a default view's model first, else 503."""
-    return PlainTextResponse("ready") if warm.is_set() else PlainTextResponse("models are loading", 503)
+    """200 once the server can answer without loading a default view's model first, else 503 and why."""
+    if not warm.is_set():
+        return PlainTextResponse("models are loading", 503)
+    return PlainTextResponse("\n".join(troubles), 503) if troubles else PlainTextResponse("ready")
 
 
 async def metrics(request: Request) -> Response:
@@ -250,20 +263,24 @@ def warm_up() -> None:
 
 def _load_default_models() -> None:
     from core import checkpoints
-    from core.errors import AtlasError
+    from core.errors import AtlasError, SettingUnusable
+    from core.settings import settings
 
+    troubles.clear()
     try:
-        if _setting("warm") != "on":
-            return
         slugs = dict.fromkeys(
             slug for section in ("home", "attention-beside", "rounds-masked") for slug in checkpoints.first(section)
         )
-        for slug in slugs:
+        for slug in slugs if settings().warm == "on" else ():
             try:
                 checkpoints.load(slug)
-            except AtlasError as error:  # a missing model does not keep the others from loading
-                logging.getLogger("atlas").warning(str(error))
+            except AtlasError as error:
+                troubles.append(str(error))
+    except SettingUnusable as error:  # no page works
+        troubles.append(str(error))
     finally:
+        for trouble in troubles:
+            logging.getLogger("atlas").warning(trouble)
         warm.set()
 
 

@@ -78,6 +78,22 @@ def test_doctor_reports_settings_that_make_no_sense(run: Run, setting: str, valu
     assert all(sentence in said for sentence in sentences)
 
 
+def test_check_lists_what_is_wrong_and_nothing_else(run: Run, tmp_path: Path) -> None:
+    lessons = tmp_path / "lessons"
+    lessons.mkdir()
+    view = '+++\nview = "/attention?model=gpt-9"\n+++\n'
+    (lessons / "mine.md").write_text(f'+++\ntitle = "Mine"\nline = "A line."\n+++\n## One\nText.\n\n{view}')
+    environment = {"ATLAS_LESSONS_DIR": str(lessons), "ATLAS_CONTENT_DIR": str(tmp_path / "no"), "ATLAS_MAX_BEAM": "3"}
+    status, said, _ = run("check", **environment)
+    assert status == 1
+    first, second, third = said.splitlines()
+    assert first == "ATLAS_MAX_BEAM is no setting, so it changes nothing; did you mean ATLAS_MAX_BEAMS?"
+    assert second == f"ATLAS_CONTENT_DIR names {tmp_path / 'no'}, which is no folder."
+    assert third.startswith("mine.md, step 1 “One”: The link asks for model “gpt-9”")
+    assert run("check", str(lessons / "mine.md"))[:2] == (1, f"{third}\n")
+    assert run("check")[:2] == (0, "No problems.\n")
+
+
 def test_doctor_loads_what_claims_to_be_ready(
     tiny_root: Path, tmp_path: Path, use_assets: Callable[[Path], None], use_checkpoints: Callable[[Path], None]
 ) -> None:

@@ -15,13 +15,14 @@ from core.errors import OutOfRange
 from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bars
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
-from core.language.decoding.cards import DEFAULTS, NAMES, Card, decoding_of, new_card, read, read_all, write
+from core.language.decoding.cards import NAMES, Card, decoding_of, default_cards, new_card, read, read_all, write
 from core.language.decoding.reader import Row, RuleEffect, RuleSummary
 from core.language.decoding.rules import pick, sample, spread_of
 from core.language.decoding.search import Node, Tree
 from core.language.generate import summary
 from core.language.tokens import Wording
 from core.language.types import Alternative, Decoding, GenerationStep, Spread
+from core.settings import settings
 from core.theme import DARK, LIGHT, VERMILION
 
 TENTHS = torch.tensor([0.1, 0.2, 0.3, 0.4]).log()
@@ -133,7 +134,17 @@ def test_every_card_comes_back_from_its_word(kind: str) -> None:
     assert read(write(card)) == card
     if kind in ("top_k", "top_p", "min_p", "typical"):
         assert read(write(replace(card, temperature=1.5))) == replace(card, temperature=1.5)
-    assert all(read(write(one)) == one for one in DEFAULTS)
+    assert all(read(write(one)) == one for one in default_cards())
+
+
+def test_no_card_has_more_beams_than_the_host_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_MAX_BEAMS", "2")
+    settings.cache_clear()
+    try:
+        assert [card.value for card in default_cards() if card.kind == "beam"] == [2]
+        assert "from 1 to 2" in read_all(("beam-3",))[1][0]
+    finally:
+        settings.cache_clear()
 
 
 def test_words_by_hand() -> None:
@@ -167,7 +178,7 @@ def test_nonsense_gets_a_sentence_and_the_others_stay(word: str) -> None:
     (sentence,) = refused
     assert sentence.endswith(".")
     assert len(sentence) < 250
-    assert read_all((word,))[0] == DEFAULTS
+    assert read_all((word,))[0] == default_cards()
 
 
 def test_a_card_sets_only_its_own_rule() -> None:

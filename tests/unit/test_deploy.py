@@ -111,11 +111,12 @@ def test_image_holds_the_app_and_no_more(image: Path) -> None:
 def test_compose_agrees_with_the_dockerfile_and_the_settings() -> None:
     (service,) = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"].values()
     env = environment()
-    assert service["build"] == "."
+    assert service["build"] == {"context": ".", "args": {"EXTRA": "${ATLAS_EXTRA:-}"}}
     assert service["ports"][0].endswith(f":{env['STREAMLIT_SERVER_PORT']}")
     targets = [volume.split(":")[1] for volume in service["volumes"]]
     assert env["ATLAS_CHECKPOINT_DIR"] in targets
     assert f"{env['HOME']}/.cache/huggingface" in targets
+    assert {service["environment"][f"ATLAS_{name}_DIR"] for name in ("LESSONS", "CONTENT")} <= {*targets}
     knobs = {f"ATLAS_{name.upper()}" for name in Settings.model_fields}
     assert set(service["environment"]) - {"STREAMLIT_SERVER_BASE_URL_PATH"} <= knobs
     assert {name for name in env if name.startswith("ATLAS_")} <= knobs
@@ -189,7 +190,8 @@ KINDS = {
 def manifests() -> dict[str, Any]:
     """What Kustomize puts together, by kind."""
     files = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]
-    found = [one for file in files for one in yaml.safe_load_all((KUBERNETES / file).read_text())]
+    apps = [file for file in files if file != "redis.yaml"]
+    found = [one for file in apps for one in yaml.safe_load_all((KUBERNETES / file).read_text())]
     assert {one["kind"]: one["apiVersion"] for one in found} == KINDS
     assert len(found) == len(KINDS)
     assert {*files, "kustomization.yaml"} == {path.name for path in KUBERNETES.iterdir()}
@@ -224,6 +226,31 @@ def test_each_part_finds_the_pods(manifests: dict[str, Any]) -> None:
     assert container["ports"][0]["containerPort"] == int(environment()["STREAMLIT_SERVER_PORT"])
     assert manifests["Ingress"]["metadata"]["annotations"]["nginx.ingress.kubernetes.io/affinity"] == "cookie"
     assert "replicas" not in deployment
+
+
+def test_pods_share_their_rooms(manifests: dict[str, Any]) -> None:
+    redis, service = yaml.safe_load_all((KUBERNETES / "redis.yaml").read_text())
+    (container,) = manifests["Deployment"]["spec"]["template"]["spec"]["containers"]
+    (url,) = [one["value"] for one in container["env"] if one["name"] == "ATLAS_REDIS_URL"]
+    assert url == f"redis://{service['metadata']['name']}:{service['spec']['ports'][0]['port']}/0"
+    labels = redis["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == redis["spec"]["selector"]["matchLabels"] == labels
+    assert labels != manifests["Deployment"]["spec"]["template"]["metadata"]["labels"]
+
+
+def test_secrets_reach_neither_the_history_nor_the_image() -> None:
+    """Log-in secrets, where the docs say to put them."""
+    ours = (ROOT / ".gitignore").read_text().splitlines()
+    for secret in (".streamlit/secrets.toml", "secrets.toml"):
+        assert ignored(secret)
+        assert secret in ours or f"/{secret}" in ours
+
+
+def test_no_proxy_passes_the_measures_on() -> None:
+    for text in ((ROOT / "deploy" / "nginx.conf").read_text(), (ROOT / "docs" / "hosting.md").read_text()):
+        (pattern,) = re.findall(r"location ~ (\S+) \{", text)
+        assert all(re.search(pattern, path) for path in ("/metrics", "/_stcore/metrics", "/atlas/metrics"))
+        assert not re.search(pattern, "/attention")
 
 
 def test_a_pod_may_do_what_the_image_needs_and_no_more(manifests: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from core.attention.masks.kinds import KINDS, describe
 from core.content import ROOT as CONTENT
 from core.content import content
 from core.language.decoding.cards import PROCESSORS
-from core.settings import Settings
+from core.settings import Settings, accepted
 from core.ui.formulas import symbols
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -198,11 +198,15 @@ def test_named_files_exist(text: str) -> None:
 
 
 def test_hosting_lists_every_setting_with_its_default() -> None:
-    rows = dict(re.findall(r"^\| `(ATLAS_\w+)` \|([^|]*)\|", HOSTING, re.MULTILINE))
+    cells = re.findall(r"^\| `(ATLAS_\w+)` \|([^|]*)\|([^|]*)\|", HOSTING, re.MULTILINE)
+    rows = {name: default for name, default, _ in cells}
     fields = {f"ATLAS_{name.upper()}": field.default for name, field in Settings.model_fields.items()}
     assert rows.keys() == fields.keys()
     for name, default in fields.items():
         assert default is None or rows[name].strip("` ") == str(default)
+    for name, _, takes in cells:
+        found = re.search(r"(\S+) to (\S+)$", accepted(name.removeprefix("ATLAS_").lower()))
+        assert found is None or takes.strip() == found[0]
 
 
 def test_names_in_the_readmes_example_exist() -> None:

@@ -31,13 +31,14 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Settings of their own for each test, and nothing warm."""
     settings.cache_clear()
     server.warm.clear()
+    server.troubles.clear()
     yield
     monkeypatch.undo()
     settings.cache_clear()
 
 
 def answer(
-    path: str, app: Starlette = APP, host: str | None = None, query: bytes = b""
+    path: str, app: Starlette = APP, host: str | None = None, query: bytes = b"", **forwarded: str
 ) -> tuple[int, dict[str, str], str]:
     """Status, headers and text of a GET request."""
     sent: list[dict[str, Any]] = []
@@ -50,6 +51,7 @@ def answer(
             sent.append(message)
 
         headers = [(b"host", host.encode())] if host else []
+        headers += [(name.replace("_", "-").encode(), value.encode()) for name, value in forwarded.items()]
         scope = {
             "type": "http",
             "method": "GET",
@@ -142,6 +144,8 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     server.run_seconds.cache_clear()
     with server.timed("encoder", time.perf_counter() - 100):
         pass
+    for forwarded in ({"x_forwarded_for": "203.0.113.9"}, {"forwarded": "for=203.0.113.9"}):
+        assert answer("/metrics", **forwarded)[0] == 404, "measures are for the inside"
     status, headers, text = answer("/metrics")
     lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     assert status == 200
@@ -246,22 +250,35 @@ def test_ready_at_once_where_nothing_is_loaded_ahead() -> None:
 
 def test_ready_after_the_models_of_the_default_views(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_WARM", "on")
-    loads: list[tuple[str, int]] = []
+    loads: list[tuple[str, bool]] = []
+    monkeypatch.setattr(checkpoints, "load", lambda slug: loads.append((slug, server.warm.is_set())), raising=False)
+    server.warm_up()
+    assert server.warm.wait(30)
+    assert {"minilm", "atlas-bert", "atlas-gpt-2", "atlas-t5"} <= {slug for slug, _ in loads}
+    assert {warm for _, warm in loads} == {False}
+    assert answer("/ready")[0] == 200
+
+
+def test_not_ready_while_a_default_view_lacks_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_WARM", "on")
 
     def load(slug: str) -> None:
-        loads.append((slug, answer_status()))
         if slug == "minilm":
             raise checkpoints_unavailable()
-
-    def answer_status() -> int:
-        return 200 if server.warm.is_set() else 503
 
     monkeypatch.setattr(checkpoints, "load", load, raising=False)
     server.warm_up()
     assert server.warm.wait(30)
-    assert {"minilm", "atlas-bert", "atlas-gpt-2", "atlas-t5"} <= {slug for slug, _ in loads}
-    assert {status for _, status in loads} == {503}
-    assert answer("/ready")[0] == 200
+    assert answer("/ready")[0] == 503
+    assert server.troubles == ["It is not here."]
+
+
+def test_not_ready_while_every_page_shows_an_invalid_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_MEMORY_MB", "abc")
+    server.warm_up()
+    assert server.warm.wait(30)
+    assert answer("/ready")[0] == 503
+    assert "ATLAS_MEMORY_MB takes" in server.troubles[0]
 
 
 def checkpoints_unavailable() -> Exception:

@@ -153,6 +153,44 @@ def test_a_host_overlays_a_single_file_and_sees_its_changes(tmp_path: Path, monk
         settings.cache_clear()
 
 
+MISTAKES = {
+    "title = broken\n": "line 2",
+    'titel = "Noise"\n': "titel is no label of this text. Did you mean “title”?",
+    "title = 3\n": "title takes a text in quotes",
+}
+
+
+@pytest.mark.parametrize(("front", "reason"), MISTAKES.items())
+def test_a_hosts_mistake_costs_no_page_and_is_named(
+    front: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("ATLAS_CONTENT_DIR", str(tmp_path))
+    settings.cache_clear()
+    try:
+        (tmp_path / "tokenizers").mkdir()
+        (tmp_path / "tokenizers" / "noise.md").write_text(f"+++\n{front}+++\n## Try\nMine.\n")
+        assert content("tokenizers", "noise").path.is_relative_to(CONTENT_ROOT)
+    finally:
+        settings.cache_clear()
+    (problem,) = module.overlay_problems(tmp_path)
+    assert problem.startswith("tokenizers/noise.md")
+    assert reason in problem
+    assert problem in caplog.text
+
+
+def test_a_hosts_part_or_placeholder_that_replaces_nothing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tokenizers").mkdir()
+    (tmp_path / "tokenizers" / "noise.md").write_text("## Notise\nMine.\n")
+    (tmp_path / "tokenizers" / "beside.md").write_text("\ufeff## Try\nIt has\n{{share}}.\n")
+    (tmp_path / "tokenizer").mkdir()
+    (tmp_path / "tokenizer" / "noise.md").write_text("## Try\nMine.\n")
+    problems = list(module.overlay_problems(tmp_path))
+    assert len(problems) == 3
+    assert "did you mean tokenizers/noise.md?" in problems[0]
+    assert "beside.md, line 3: “{{share}}” is not a placeholder here" in problems[1]
+    assert "noise.md, line 1: “## Notise” is no part of this text. Did you mean “Notice”?" in problems[2]
+
+
 @pytest.mark.parametrize("path", sorted(CONTENT_ROOT.rglob("*.md")), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_bundled_file_is_sound(path: Path) -> None:
     found = module.content(path.parent.name, path.stem)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from core.language.decoding.rules import Rule
 from core.language.types import Decoding
+from core.settings import settings
 
 Kind = Literal["greedy", "sample", "top_k", "top_p", "min_p", "typical", "beam"]
 
@@ -87,12 +88,23 @@ class Card:
         return ", ".join(parts)
 
 
-DEFAULTS = (Card("greedy"), Card("sample", 1.0), Card("top_p", 0.9, 0.7), Card("beam", 4))
-"""The default cards of the page."""
+def number_of(kind: Kind) -> Number | None:
+    """The number of a kind of card, as the installation bounds it; None for one without."""
+    number = NUMBERS.get(kind)
+    if kind != "beam" or number is None:
+        return number
+    most = min(number.high, settings().max_beams)
+    return replace(number, high=most, start=min(number.start, most))
+
+
+def default_cards() -> tuple[Card, ...]:
+    """The cards that the page opens with."""
+    return Card("greedy"), Card("sample", 1.0), Card("top_p", 0.9, 0.7), new_card("beam")
 
 
 def new_card(kind: Kind) -> Card:
-    return Card(kind, NUMBERS[kind].start if kind in NUMBERS else 0.0)
+    number = number_of(kind)
+    return Card(kind, number.start if number else 0.0)
 
 
 def write(card: Card) -> str:
@@ -110,7 +122,8 @@ def read(word: str) -> Card:
     kind, *numbers = word.split("-")
     if kind not in NAMES:
         raise ValueError(f"a rule begins with one of: {', '.join(NAMES)}")
-    expected = [NUMBERS[kind]] if kind in NUMBERS else []  # type: ignore[index]
+    number = number_of(kind)  # type: ignore[arg-type]
+    expected = [number] if number else []
     if kind in TRUNCATIONS:
         expected.append(TEMPERATURE)
     if len(numbers) > len(expected):
@@ -142,7 +155,7 @@ def read_all(words: Sequence[str] | None) -> tuple[tuple[Card, ...], tuple[str, 
         except ValueError as error:
             shown = word if len(word) <= 40 else word[:39] + "…"
             refused.append(f"The link asks for the rule “{shown}”, but {error}.")
-    return tuple(cards) or DEFAULTS, tuple(refused)
+    return tuple(cards) or default_cards(), tuple(refused)
 
 
 def decoding_of(card: Card, common: Decoding) -> Decoding:

@@ -15,15 +15,15 @@ from core import engine, session
 from core.figures.heatmap import heat_map, names
 from core.figures.labels import percent
 from core.language.decoding.cards import (
-    DEFAULTS,
     MOST,
     NAMES,
-    NUMBERS,
     TEMPERATURE,
     TRUNCATIONS,
     Card,
     decoding_of,
+    default_cards,
     new_card,
+    number_of,
     read_all,
     write,
 )
@@ -73,7 +73,7 @@ def strategies(view: View) -> None:
                 st.markdown(f"**{shown[number].name}**")
                 placeholders.append(st.empty())
                 numbers.append(st.empty())
-    state.set(rules=None if tuple(shown) == DEFAULTS else tuple(write(card) for card in shown))
+    state.set(rules=None if tuple(shown) == default_cards() else tuple(write(card) for card in shown))
 
     def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         placeholders[number].html(text_html(chosen.prefix, steps, color, growing=growing))
@@ -145,8 +145,8 @@ def _controls(state: PageState, cards: Sequence[Card], shown: Sequence[Card], nu
             key=f"{key}.kind",
             width=190,
         )
-        if card.kind in NUMBERS:
-            number_box(NUMBERS[card.kind], card.value, f"{key}.{card.kind}")
+        if bounded := number_of(card.kind):
+            number_box(bounded, card.value, f"{key}.{card.kind}")
         if card.kind in TRUNCATIONS:
             number_box(TEMPERATURE, card.temperature, f"{key}.{card.kind}.temperature")
         words, along = [write(other) for other in shown], state.number("along", 1)
