@@ -15,7 +15,7 @@ from core.table import Table
 from core.ui.export import MENU, component_data, download_csv
 from core.ui.glossary import terms
 from core.ui.links import PageState
-from core.ui.page import MAIN_PICTURE, NEWS, presenting
+from core.ui.page import MAIN_PICTURE, NEWS, plain, presenting
 from core.ui.tables import data_table
 
 
@@ -39,7 +39,7 @@ class Panel:
     slug: str
     """Unique on its page; names the files, unless ``file`` does."""
     title: str
-    """The title: plain text of the app, for the files, the table and, with ``heading``, the page."""
+    """The title: plain text, for the files, the table and, with ``heading``, the page."""
     figure: Any
     """A plotly figure."""
     alt: str
@@ -111,6 +111,12 @@ def offer_table(state: PageState, table: Table, title: str, slug: str, file: str
         store(state, slug, Offer(title, table, file or slug))
 
 
+def offer_chart(state: PageState, key: str, title: str, file: str, alt: str, table: Table | None = None) -> None:
+    """Offer the files of a chart that is one of several in a picture, and so no `Panel`, at the foot of the page."""
+    if not presenting():
+        store(state, key, Offer(title, table, file, key, alt))
+
+
 def offer_drawing(state: PageState, key: str, title: str, *kinds: str, table: bool = False) -> None:
     """Offer what the component, or the page in the container, of a key draws: it has a hidden button for each kind.
 
@@ -136,7 +142,7 @@ def figure_menus(state: PageState, files: Mapping[str, Callable[[], object]]) ->
                     if not offer.chart:
                         download_csv(offer.rows, offer.file, state.key(f"table.{slug}.csv"), of=offer.title)  # type: ignore[arg-type]
                         continue
-                    st.markdown(f"**{offer.title}**")
+                    st.markdown(f"**{plain(offer.title)}**")
                     data = (
                         {"chart": offer.chart, "kinds": offer.drawing}
                         if offer.drawing
@@ -156,8 +162,8 @@ def draw_tables(state: PageState) -> None:
     """Draw the tables of all figures on the page, each below its title."""
     for slug, offer in state.offers.items():
         if (table := offer.rows()) is not None:
-            st.markdown(f"**{offer.title}**")
+            st.markdown(f"**{plain(offer.title)}**")
             data_table(table, None, alt=offer.title, key=state.key(f"table.{slug}"))
         elif offer.mirrored:
-            st.markdown(f"**{offer.title}**")
+            st.markdown(f"**{plain(offer.title)}**")
             MENU.draw(f"{offer.chart}--rows", {"chart": offer.chart, "kinds": (), "rows": offer.title})

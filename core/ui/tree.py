@@ -33,7 +33,7 @@ from core.ui.formulas import symbols
 from core.ui.glossary import caption, info, markdown, terms, warning
 from core.ui.links import PageState, page_link
 from core.ui.page import plain, theme
-from core.ui.panel import chart, offer_table
+from core.ui.panel import chart, offer_chart, offer_table
 from core.ui.tables import data_table
 
 
@@ -293,13 +293,10 @@ def _picture(system: System, size: str, root: ModuleNode, state: PageState, key:
     draw = figures.treemap if view == "treemap" else figures.sunburst
     figure = draw(root, theme=theme())
     largest = max(figures.legend_rows(root), key=lambda row: row[2])
-    chart(
-        figure,
-        key=f"{key}.{view}.{size}",
-        alt=_words(
-            "Alt: areas", view=VIEWS[view], network=f"{system.name} {size}", part=largest[0], share=f"{largest[3]:.0%}"
-        ),
-    )
+    network = f"{system.name} {size}"
+    alt = _words("Alt: areas", view=VIEWS[view], network=network, part=largest[0], share=f"{largest[3]:.0%}")
+    chart(figure, key=f"{key}.{view}.{size}", alt=alt)
+    offer_chart(state, f"{key}.{view}.{size}", f"{VIEWS[view]}: {network}", f"{system.slug}-{view}", alt)
     _legend(root)
     caption(f"{_words('Try: areas')} {_notice(root)}")
     table = Table.from_records(figures.share_table(root))

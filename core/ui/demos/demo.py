@@ -23,7 +23,7 @@ from core.table import Table
 from core.ui.demos.cover import Judge, explained, uncovered, verdict
 from core.ui.links import PageState
 from core.ui.page import accent, plain, presenting, theme
-from core.ui.panel import Panel, chart, offer_table
+from core.ui.panel import Panel, chart, offer_chart, offer_table
 from core.ui.param import Control, Integer, Param, Text, settings_menu
 from core.ui.picker import card_panel
 from core.ui.section import Section, View
@@ -149,13 +149,16 @@ class DemoView(View):
                 columns = st.columns(across, gap="medium")
             with columns[number % across]:
                 name(plain(title))
+                key = self.state.key(f"predictions.{slug}.{number}")
+                alt = bars_alt(top.tokens, top.probabilities, title)
                 chart(
                     prediction_bars(
                         top.tokens, top.probabilities, self.accent, chosen=chosen, scale=scale, theme=theme()
                     ),
-                    key=self.state.key(f"predictions.{slug}.{number}"),
-                    alt=bars_alt(top.tokens, top.probabilities, title),
+                    key=key,
+                    alt=alt,
                 )
+                offer_chart(self.state, key, title, f"{slug}-{number + 1}", alt)
                 if note:
                     st.caption(note)
         if len(shown) > most:

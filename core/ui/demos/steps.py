@@ -17,13 +17,14 @@ from core.language.text import clean
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
+from core.table import Table
 from core.turns import turns
 from core.ui.chips import token_chips
 from core.ui.demos.demo import paragraph, underlined
 from core.ui.glossary import caption
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
-from core.ui.panel import chart
+from core.ui.panel import chart, offer_chart
 from core.ui.param import Carried
 from core.ui.selection import rows
 from core.ui.tables import data_table
@@ -210,11 +211,15 @@ def continue_from(
     sampling = decoding.strategy == "sample"
     processed = [option.processed for option in options] if sampling else None
     st.subheader(f"Step {step + 1}: candidates", anchor=False)
+    alt = bars_alt(labels, chances, f"Alternatives at step {step + 1}")
     chart(
         prediction_bars(labels, chances, accent(branch), processed=processed, chosen=taken, theme=theme()),
         key=f"{key}.bars",
-        alt=bars_alt(labels, chances, f"Alternatives at step {step + 1}"),
+        alt=alt,
     )
+    rows = [{"candidate": label, "probability": chance} for label, chance in zip(labels, chances, strict=True)]
+    title = f"Step {step + 1}: candidates"
+    offer_chart(state, f"{key}.bars", title, f"candidates-{step + 1}", alt, Table.from_records(rows))
     if sampling:
         caption(words.part("Sampled bars"))
     st.caption(words.label("another"))

@@ -18,7 +18,7 @@ from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, sample_pill
 from core.ui.demos.masking import FIRST, MASK, ONE, mask_chips
 from core.ui.glossary import sentences
 from core.ui.page import theme
-from core.ui.panel import chart
+from core.ui.panel import chart, offer_chart
 from core.ui.param import Integer, Text
 from core.ui.selection import TOKEN, Selection
 
@@ -191,12 +191,14 @@ def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, s
             ends = {"low": f"{values.min():.2f}", "high": f"{values.max():.2f}"}
             alt = view.words.part("Alt", name=name, **numbers, **ends)
             key = state.key(f"parts.map.{number}")
+            alt = f"{alt} “{parts.tokens[int(values[query].argmax())]}”."
             chart(
                 figures.scores(values, parts.tokens, parts.tokens, query, limit, theme=theme()),
                 key=key,
-                alt=f"{alt} “{parts.tokens[int(values[query].argmax())]}”.",
+                alt=alt,
                 **selection.on_map(key, values.shape[1]),
             )
+            offer_chart(state, key, name, f"scores-{number + 1}", alt)
     view.note("Scale", limit=f"{limit:.1f}")
 
 

@@ -46,7 +46,7 @@ from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict, word
 from core.ui.glossary import info, warning
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
-from core.ui.panel import chart, offer_table
+from core.ui.panel import chart, offer_chart, offer_table
 from core.ui.param import Carried, Choice, Text
 from core.ui.section import Section, View
 
@@ -83,7 +83,7 @@ def draw_answers(
         for column, spec, picture, side in zip(st.columns(2, gap="large"), pair, row, ("left", "right"), strict=True):
             if picture is not None:
                 with column:
-                    _bars(spec, picture, scale, f"{key}.{side}.{number}")
+                    _bars(view, spec, picture, scale, f"{side}-{number + 1}")
     if max(map(len, sides)) > _MOST_PICTURES:
         view.note("First masks", most=_MOST_PICTURES)
     table = _table(pair, sides)
@@ -200,16 +200,15 @@ def _chips(
         )
 
 
-def _bars(spec: CheckpointSpec, picture: Picture, scale: float, key: str) -> None:
+def _bars(view: View, spec: CheckpointSpec, picture: Picture, scale: float, slug: str) -> None:
     labels, chances = picture.labels[:_MOST_ROWS], picture.probabilities[:_MOST_ROWS]
     most = content("zoo", "compare").part("First rows", shown=_MOST_ROWS, count=len(picture.labels))
     more = f" ({most})" if len(picture.labels) > _MOST_ROWS else ""
     st.caption(plain(f"{spec.name}: {picture.caption[0].lower()}{picture.caption[1:]}{more}"))
-    chart(
-        prediction_bars(labels, chances, accent(spec.branch), scale=scale, theme=theme()),
-        key=f"{key}.bars",
-        alt=bars_alt(labels, chances, f"{spec.name}, {picture.caption}"),
-    )
+    key, title = view.state.key(f"answers.{slug}.bars"), f"{spec.name}, {picture.caption}"
+    alt = bars_alt(labels, chances, title)
+    chart(prediction_bars(labels, chances, accent(spec.branch), scale=scale, theme=theme()), key=key, alt=alt)
+    offer_chart(view.state, key, title, f"predictions-{slug}", alt)
 
 
 def _lesson(answers: Sequence[Answer | str]) -> str:

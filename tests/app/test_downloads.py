@@ -1,0 +1,42 @@
+"""Every chart of a page is in its menu of downloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.ui import panel, section
+from tests.pages import opened
+
+VIEWS = {
+    "encoder": {"model": "dir-tiny-bert", "text": "The cat sat on the [MASK]."},
+    "decoder": {"model": "dir-tiny-gpt2", "text": "Once upon a time"},
+    "encoder-decoder": {"model": "dir-tiny-t5"},
+    "zoo": {"tab": "compare", "left": "dir-tiny-bert", "right": "dir-tiny-gpt2"},
+    "attention": {"model": "dir-tiny-bert"},
+}
+
+
+@pytest.mark.parametrize("page", VIEWS)
+def test_every_chart_can_be_downloaded(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    offers: dict[str, panel.Offer] = {}
+    plotly_chart, menus = panel.st.plotly_chart, section.figure_menus
+
+    def chart(figure: Any, *, key: str, **rest: Any) -> Any:
+        drawn.append(key)
+        return plotly_chart(figure, key=key, **rest)
+
+    def figure_menus(state: Any, files: Any) -> None:
+        offers.update(state.offers)
+        menus(state, files)
+
+    monkeypatch.setattr(panel.st, "plotly_chart", chart)
+    monkeypatch.setattr(section, "figure_menus", figure_menus)
+    at = opened(page, **VIEWS[page])
+    assert not at.exception
+    assert drawn
+    assert set(drawn) <= {offer.chart for offer in offers.values()}
+    names = [offer.file for offer in offers.values() if offer.file]
+    assert len(names) == len(set(names)), "two files with one name"
