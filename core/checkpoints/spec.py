@@ -5,6 +5,7 @@ No torch here: pages that never run a model read descriptions.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -23,6 +24,21 @@ alone."""
 Source = Literal["bundled", "package", "directory", "hub"]
 
 
+def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """Wilson's interval for a share of ``right`` in ``n``; with p = right / n it is
+
+    (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n)
+
+    The default z is for 95%. Without observations the interval is (0, 1).
+    """
+    if n == 0:
+        return (0.0, 1.0)
+    p = right / n
+    middle = p + z * z / (2 * n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     name: str
@@ -30,6 +46,19 @@ class Measure:
     unit: str
     on: str
     """What it was measured on, e.g. ``"cloze, 100 sentences"``."""
+    n: int = 0
+    """The number of trials that a share in percent is of; 0 for other numbers."""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson's 95% interval of a share, in percent; None where ``n`` is 0.
+
+        It takes the trials as independent, which tokens of one text are only roughly.
+        """
+        if not self.n:
+            return None
+        low, high = wilson(self.value * self.n / 100, self.n)
+        return 100 * low, 100 * high
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from core.checkpoints.spec import Measure
 from core.lazy import transformers
 from core.training import models
 from core.training import recipe as recipes
-from core.training.objective import Batch, Objective
+from core.training.objective import Batch, Objective, Share
 from core.training.train import STATE, Trainer
 from core.vectors import image_text
 from core.vectors.image_text import CAPTIONS, COLORLESS, COLORS, SEEN, SHAPES, SIDES, SIZES, Scene
@@ -76,7 +76,7 @@ def accuracy(clip: Any, scenes: Sequence[Scene], images: NDArray[np.uint8], prom
     """Images in percent whose color and shape have the highest probability among all pairs."""
     best = image_text.zero_shot(clip, images, PAIRS, prompts).argmax(-1)
     right = [PAIRS[i] == f"{scene.color} {scene.shape}" for i, scene in zip(best, scenes, strict=True)]
-    return 100 * float(np.mean(right))
+    return Share(sum(right), len(right))
 
 
 def apart(scenes: Sequence[Scene], images: NDArray[np.uint8]) -> float:
@@ -101,7 +101,7 @@ def apart(scenes: Sequence[Scene], images: NDArray[np.uint8]) -> float:
         return [known[i] for i in squares.argmin(1)]
 
     both = zip(scenes, nearest(color), nearest(gray), strict=True)
-    return 100 * float(np.mean([s.color == c.color and s.shape == g.shape for s, c, g in both]))
+    return Share(sum(s.color == c.color and s.shape == g.shape for s, c, g in both), len(scenes))
 
 
 def measures(clip: Any) -> Iterator[Measure]:
@@ -112,7 +112,7 @@ def measures(clip: Any) -> Iterator[Measure]:
         rows |= {prompt: accuracy(clip, *images, [prompt]) for prompt in image_text.PROMPTS}
         rows["mean of the prompts"] = accuracy(clip, *images, image_text.PROMPTS)
         for name, value in rows.items():
-            yield Measure(name, round(value, 1), "%", on)
+            yield Measure(name, round(value, 1), "%", on, n=getattr(value, "n", 0))
 
 
 def train(state: Path, *, steps: int | None = None) -> Trainer:

@@ -77,7 +77,7 @@ def unit(name: str) -> str:
 def rows(results: Results) -> list[Measure]:
     """The rows of a card."""
     return [
-        Measure(name, round(value, 2), unit(name), on)
+        Measure(name, round(value, 2), unit(name), on, n=getattr(value, "n", 0))
         for on, numbers in results.items()
         for name, value in numbers.items()
     ]

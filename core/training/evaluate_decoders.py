@@ -21,6 +21,7 @@ from core.training import measures
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books
 from core.training.measures import BOOKS, STORY, Numbers, hold_out_every, stories, story, token_ids
+from core.training.objective import Share
 from core.training.objectives.causal import LENGTH, bits_per_byte, passages, right_codes, spread, texts
 
 PROMPT = 32
@@ -67,7 +68,7 @@ def draft_acceptance(small: Checkpoint, prompts: Sequence[list[int]]) -> Numbers
             raise AtlasError(f"With a draft {large.spec.name} generated another text than without one.")
         accepted, checked = accepted + draft_run.accepted, checked + draft_run.checked
         passes, generated = passes + draft_run.passes, generated + len(draft_run.ids)
-    return {"drafted tokens accepted": 100 * accepted / checked, "passes per token": passes / generated}
+    return {"drafted tokens accepted": Share(accepted, checked), "passes per token": passes / generated}
 
 
 Labeled = tuple[str, Callable[[], Iterable[str]]]

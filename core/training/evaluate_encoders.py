@@ -38,15 +38,15 @@ from core.training.measures import (
     BOOKS,
     STORY,
     Numbers,
+    bootstrap,
     hold_out_every,
-    interval,
     masked_words,
     stories,
     story,
     story_chunks,
     token_ids,
 )
-from core.training.objective import Hits
+from core.training.objective import Hits, Share
 from core.training.objectives.adapters import Rows, evenly, measured, prepare
 from core.training.objectives.electra import ElectraModel, replaced_tokens
 from core.training.objectives.encoder import EncoderModel, masked_tokens
@@ -174,7 +174,7 @@ def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
             rows += segments(batch)
         if known:
             return {
-                "sentence order": 100 * float(np.mean(right)),
+                "sentence order": Share(sum(right), len(right)),
                 "sentence order, bag of words": words_before(known, rows),
             }
         numbers |= _next_sentence(f"next sentence, {source}", right[start:], rows[start:])
@@ -182,7 +182,7 @@ def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
 
 
 def _next_sentence(name: str, right: list[bool], rows: list[Row]) -> Numbers:
-    return {name: 100 * float(np.mean(right)), f"{name}, shared words alone": shared_words(rows)}
+    return {name: Share(sum(right), len(right)), f"{name}, shared words alone": shared_words(rows)}
 
 
 def sides(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Examples]]:
@@ -342,9 +342,9 @@ def task_accuracy(checkpoint: Checkpoint, task_and_batches: TaskBatches) -> Numb
         alone += (model.answer_alone(inputs, task).argmax(-1) == batch["answers"]).tolist()
         answers += batch["answers"].tolist()
     return {
-        "accuracy": 100 * float(np.mean(adapted)),
-        "accuracy, head alone": 100 * float(np.mean(alone)),
-        "accuracy, most frequent class always": 100 * float(np.bincount(answers).max() / len(answers)),
+        "accuracy": Share(sum(adapted), len(answers)),
+        "accuracy, head alone": Share(sum(alone), len(answers)),
+        "accuracy, most frequent class always": Share(np.bincount(answers).max(), len(answers)),
     }
 
 
@@ -358,7 +358,7 @@ def long_texts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
 def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], int]) -> Numbers:
     """Masked words with sparse attention, with full, and with full in pieces of `PIECE`: top-1 in percent, and bits.
 
-    Averaged over the texts; of several also how far full attention is above sparse (`interval`).
+    Averaged over the texts; of several also how far full attention is above sparse (`bootstrap`).
     """
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     texts, length = texts_and_length
@@ -390,7 +390,7 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
         numbers |= {f"{name}{measure}": float(own) for name, own in zip(names, every[..., at].mean(0), strict=True)}
         if len(every) > 1:
             more = every[:, 1, at] - every[:, 0, at]
-            numbers |= interval(f"full minus sparse{measure}", more, np.ones(len(more)))
+            numbers |= bootstrap(f"full minus sparse{measure}", more, np.ones(len(more)))
     return numbers
 
 
@@ -431,7 +431,7 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
 
     Of the whole text, in windows and with full attention; of chunks of `SHORT`, by the model and by its base. In
     windows and with full attention also tokens corrupted as in training, with their bits. Of several spans also how
-    far full attention is above windows (`interval`).
+    far full attention is above windows (`bootstrap`).
     """
     card, model = checkpoint.spec.card, checkpoint.model
     words = Vocabulary(checkpoint.tokenizer.backend_tokenizer)  # type: ignore[attr-defined]
@@ -470,8 +470,8 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
     numbers |= {f"{name}, bits per token": own.bits for name, own in trained.items()}
     if len(spans) > 1:
         first, many, fewer, tokens = np.diff(ahead, axis=0).T
-        numbers |= interval("full minus window top-1", first, many)
-        numbers |= interval("full minus window, as in training, bits per token", fewer, tokens)
+        numbers |= bootstrap("full minus window top-1", first, many)
+        numbers |= bootstrap("full minus window, as in training, bits per token", fewer, tokens)
         numbers["masked words"] = hits[""].total
     return numbers
 
@@ -513,8 +513,9 @@ def far_words(checkpoint: Checkpoint, books: Sequence[Ints], length: int = 1024)
                 both = torch.from_numpy(np.stack([repeated, alone]))
                 hidden = torch.cat([states(model, both, full=full)[:, second] for full in (False, True)])
                 hits.append((model.lm_head(hidden).topk(5).indices == int(ids[second])).any(1).tolist())
-        shares = 100 * np.array(hits, dtype=float).reshape(-1, 4).sum(0) / max(1, len(hits))
+        counts_right = np.array(hits, dtype=int).reshape(-1, 4).sum(0)
+        shares = [Share(int(count), max(1, len(hits))) for count in counts_right]
         for at, attention in ((0, ""), (2, "full, ")):
-            out[f"{attention}rare word repeated {low} to {high} tokens away, top-5"] = float(shares[at])
-            out[f"{attention}rare word, repetition {low} to {high} tokens away masked, top-5"] = float(shares[at + 1])
+            out[f"{attention}rare word repeated {low} to {high} tokens away, top-5"] = shares[at]
+            out[f"{attention}rare word, repetition {low} to {high} tokens away masked, top-5"] = shares[at + 1]
     return out

@@ -24,6 +24,7 @@ from core.training import measures, mixture
 from core.training import recipe as recipes
 from core.training.corpus import normalized, sentences
 from core.training.measures import Numbers, hold_out_every
+from core.training.objective import Share
 from core.training.parallel import PREFIXES, Pair, prefix
 
 HELD, LEARNED = 400, 40_000
@@ -85,9 +86,10 @@ def labeled(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Seq
     labels = [label for _, label in rows]
     return {
         f"{task}, accuracy": measures.equal(outputs, labels),
-        f"{task}, accuracy of words and pairs of words alone": 100
-        * float(model.score([text for text, _ in rows], labels)),
-        f"{task}, accuracy of the most frequent label": 100 * max(Counter(labels).values()) / len(rows),
+        f"{task}, accuracy of words and pairs of words alone": measures.equal(
+            model.predict([text for text, _ in rows]), labels
+        ),
+        f"{task}, accuracy of the most frequent label": Share(max(Counter(labels).values()), len(rows)),
     }
 
 
@@ -139,7 +141,7 @@ def restored(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Se
                 whole += guess == words
                 often += counts.most_common(1)[0][0] == words[0]
     numbers = {"first word": first, "whole span": whole, "first word, most frequent between its neighbors": often}
-    return {f"{task}, {name}": 100 * count / total for name, count in numbers.items()}
+    return {f"{task}, {name}": Share(count, total) for name, count in numbers.items()}
 
 
 def summarized(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:

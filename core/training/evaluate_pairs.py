@@ -21,6 +21,7 @@ from core.training import corpus as corpora
 from core.training import measures, parallel
 from core.training import recipe as recipes
 from core.training.measures import OUT, STORY, WRITTEN, Numbers, hold_out_every, story_chunks, token_ids
+from core.training.objective import Share
 from core.training.objectives.pairs import BRIDGED, made_fusions, token
 from core.training.parallel import CONNECTIVES, LANGUAGES, Fusion, connective, corrupted, prefix
 
@@ -182,7 +183,7 @@ def fused(checkpoint: Checkpoint, rows: Sequence[Fusion]) -> Numbers:
     connectives = [connective(output, row.parts) for output, row in zip(outputs, rows, strict=True)]
     return {
         "connective": measures.equal(connectives, [row.connective for row in rows]),
-        "connective, the most frequent one always": 100 * often / len(rows),
+        "connective, the most frequent one always": Share(often, len(rows)),
         "whole sentence": measures.equal(
             map(corpora.normalized, outputs), [corpora.normalized(row.whole) for row in rows]
         ),
@@ -254,7 +255,7 @@ def words_before(known: Sequence[Any], rows: Sequence[Any], *, shared: bool = Fa
 
     labels = [[label for *_, label in pairs] for pairs in (known, rows)]
     model = LogisticRegression(C=0.05, max_iter=300, fit_intercept=shared).fit(features(known), labels[0])
-    return 100 * float(model.score(features(rows), labels[1]))
+    return Share(float(model.score(features(rows), labels[1])) * len(rows), len(rows))
 
 
 def shared_words(rows: Sequence[Row]) -> float:
@@ -265,4 +266,4 @@ def shared_words(rows: Sequence[Row]) -> float:
     a, b = weights[:, 0], weights[:, 1]
     cosines = (a * b).sum(-1) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), 1e-9)
     follows = cosines > np.median(cosines)
-    return 100 * float(np.mean(follows == (np.array([label for *_, label in rows]) == 0)))
+    return Share(int(np.sum(follows == (np.array([label for *_, label in rows]) == 0))), len(rows))

@@ -24,7 +24,7 @@ from core.checkpoints.spec import Checkpoint
 from core.training import masking
 from core.training import recipe as recipes
 from core.training.corpus import held_out_books, sentences
-from core.training.objective import Hits
+from core.training.objective import Hits, Share
 from core.training.tokens import Ints
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,7 +105,7 @@ def cloze(checkpoint: Checkpoint, rows: Sequence[tuple[str, Sequence[str]]], *, 
             in_top_five += any(word in answers for word in words)
             repeats += best[0] in ids
     shares = {"top-1": first, "top-5": in_top_five, "top prediction repeats a word": repeats}
-    return {name: 100 * count / len(rows) for name, count in shares.items()}
+    return {name: Share(count, len(rows)) for name, count in shares.items()}
 
 
 def half_windows(count: int, width: int) -> Iterator[tuple[slice, int]]:
@@ -186,7 +186,7 @@ def translation(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> 
 
 def equal(outputs: Iterable[str], expected: Sequence[str]) -> float:
     """Exact matches, in percent."""
-    return 100 * sum(a == b for a, b in zip(outputs, expected, strict=True)) / len(expected)
+    return Share(sum(a == b for a, b in zip(outputs, expected, strict=True)), len(expected))
 
 
 def repair(outputs: Sequence[str], corrupted: Sequence[str], clean: Sequence[str]) -> Numbers:
@@ -201,7 +201,7 @@ def repair(outputs: Sequence[str], corrupted: Sequence[str], clean: Sequence[str
     }
 
 
-def interval(name: str, more: Any, total: Any) -> Numbers:
+def bootstrap(name: str, more: Any, total: Any) -> Numbers:
     """The 95% interval of Σ more / Σ total, by 2,000 bootstrap samples of the texts that both arrays (T,) are of."""
     drawn = np.random.default_rng(0).integers(len(total), size=(2000, len(total)))
     low, high = np.percentile(more[drawn].sum(1) / total[drawn].sum(1), (2.5, 97.5)).tolist()

@@ -141,6 +141,17 @@ def linear_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, bias: T
     return loss.float()
 
 
+class Share(float):
+    """``count`` of ``n`` trials in percent. It remembers ``n`` for the card; in arithmetic it is a plain float."""
+
+    n: int
+
+    def __new__(cls, count: float, n: int) -> Share:
+        share = super().__new__(cls, 100 * count / n)
+        share.n = n
+        return share
+
+
 class Hits:
     """Loss and accuracy over batches."""
 
@@ -164,7 +175,7 @@ class Hits:
     def top(self, name: str = "") -> dict[str, float]:
         """Accuracies ``top-1`` and ``top-5`` in percent, prefixed with ``name`` and a space, if any."""
         shares = {"top-1": self.first, "top-5": self.near}
-        return {f"{name} {key}".lstrip(): 100 * count / self.total for key, count in shares.items()}
+        return {f"{name} {key}".lstrip(): Share(count, self.total) for key, count in shares.items()}
 
     def shares(self) -> dict[str, float]:
         """``loss`` in nats, ``top-1`` and ``top-5`` in percent."""

@@ -104,6 +104,7 @@ def write_card(folder: Path, recipe: Recipe, *, steps: int, tokens: int, measure
     for measure in measures:
         lines += ["", "[[measures]]"]
         lines += [f"{key} = {_value(getattr(measure, key))}" for key in ("name", "value", "unit", "on")]
+        lines += [f"n = {measure.n}"] if measure.n else []
     tables = {name: values for name, values in extra.items() if isinstance(values, dict)}
     if plain := {name: value for name, value in extra.items() if name not in tables}:
         lines += ["", "[extra]", *(f"{name} = {_value(value)}" for name, value in plain.items())]

@@ -18,11 +18,10 @@ from core.attention.roles.relations import (
     better_directions,
     links,
     references,
-    wilson,
 )
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, files, read
 from core.attention.tokens import align, word_weights
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, wilson
 from core.content import content
 from core.errors import TreebankRefused
 from core.language.tokens import tokenize

@@ -22,9 +22,9 @@ from core.attention.ablation.ablate import Head
 from core.attention.ablation.effects import KINDS
 from core.attention.heads import LABELS, SCORES
 from core.attention.roles import rolefiles
-from core.attention.roles.relations import RelationCounts, wilson
+from core.attention.roles.relations import RelationCounts
 from core.attention.trace import MapKind
-from core.checkpoints.spec import CheckpointSpec
+from core.checkpoints.spec import CheckpointSpec, wilson
 from core.table import Table
 
 Z = 3.09
@@ -44,8 +44,8 @@ COLUMNS = (
     "right",
     "beyond fixed distance",
     "texts",
-    "mean bits lost",
-    "largest bits lost",
+    "mean change, bits",
+    "largest change, bits",
 )
 
 

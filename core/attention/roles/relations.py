@@ -21,7 +21,8 @@ one head. A link of weight zero is no link.
 * **Baseline**: the word at a fixed distance (:data:`REACH` at most), for each relation and direction the distance that
   is right most often on the very same links; in coreference the k-th noun, name or pronoun back.
 
-The best head is a maximum over many; its interval (:func:`wilson`) is that of one head, not corrected for the choice.
+The best head is a maximum over many; its interval (`core.checkpoints.spec.wilson`) is that of one head, not
+corrected for the choice.
 
 Coreference is scored in the first direction only. numpy alone. Legend: L layers, H heads, n words.
 """
@@ -30,13 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.roles.treebank import ROOT, Sentence
 from core.attention.tokens import Membership, word_weights
+from core.checkpoints.spec import wilson
 from core.content import content
 
 REACH = 5
@@ -104,21 +105,6 @@ def references(sentence: Sentence) -> tuple[tuple[int, tuple[int, ...], frozense
             before = (i for i in range(mention) if sentence.upos[i] in _NAMING or i in antecedents)
             links.append((mention, tuple(before), antecedents))
     return tuple(links)
-
-
-def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's interval for a share of ``right`` in ``n``; with p = right / n it is
-
-    (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n)
-
-    The default z is for 95%. Without observations the interval is (0, 1).
-    """
-    if n == 0:
-        return (0.0, 1.0)
-    p = right / n
-    middle = p + z * z / (2 * n)
-    half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

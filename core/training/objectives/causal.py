@@ -36,7 +36,7 @@ from torch import Tensor, nn
 
 from core.language.codes import log_probabilities
 from core.training import corpus, models, xlnet_model
-from core.training.objective import Batch, Objective, linear_cross_entropy
+from core.training.objective import Batch, Objective, Share, linear_cross_entropy
 from core.training.recipe import Recipe, RecipeError, SourceFile
 from core.training.tokenizers import END, GPT, byte_bpe, byte_lengths
 from core.training.tokens import Ints, Ragged, encoded, stored
@@ -359,7 +359,7 @@ def spread(items: Iterable[T], most: int) -> list[T]:
 def right_codes(model: Any, texts: Sequence[Sequence[int]], codes: Sequence[int], own: int) -> float:
     """Percentage of the texts whose most probable code is ``own``, one of ``codes``."""
     best = log_probabilities(model, texts, codes).argmax(axis=1)
-    return 100 * float(np.mean(np.asarray(codes)[best] == own))
+    return Share(int(np.sum(np.asarray(codes)[best] == own)), len(best))
 
 
 def bits_per_byte(model: Any, texts: Sequence[Sequence[int]], code: int, size: int) -> float:

@@ -26,7 +26,7 @@ from core.lazy import transformers
 from core.objectives.replaced import WEIGHT
 from core.training import models
 from core.training.documents import Examples
-from core.training.objective import Batch
+from core.training.objective import Batch, Share
 from core.training.objectives.encoder import EncoderObjective, new_encoder
 from core.training.tokenizers import Vocabulary
 
@@ -127,8 +127,9 @@ def replace(
 
 @torch.no_grad()
 def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5) -> dict[str, float]:
-    """In percent: the generator's top-1 accuracy, the discriminator's recall on replaced tokens and on original ones,
-    the mean of the two, and the area under its ROC curve.
+    """In percent: the generator's top-1 accuracy; the discriminator's recall on replaced tokens and on original ones,
+    the mean of the two, its precision (the share of replaced tokens among those it calls so), the share of replaced
+    tokens in all, which is the precision of chance, and the area under its ROC curve.
 
     A token is classified as replaced where the probability is above ``threshold``.
     """
@@ -146,15 +147,17 @@ def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5)
         scored.append(model(text, batch["types"], batch["real"]).float()[classified])
         differs.append(replaced[classified])
     verdicts, labels = torch.cat(scored), torch.cat(differs)
-    recall, specificity = (
-        100 * float((side > least).float().mean() if above else (side <= least).float().mean()) if len(side) else 0.0
-        for side, above in ((verdicts[labels], True), (verdicts[~labels], False))
-    )
+    called, replaced_count = verdicts > least, int(labels.sum())
+    found, flagged, kept = int((called & labels).sum()), int(called.sum()), int((~called & ~labels).sum())
+    recall = Share(found, max(1, replaced_count))
+    specificity = Share(kept, max(1, len(labels) - replaced_count))
     return {
-        "generator top-1": 100 * hits / total,
+        "generator top-1": Share(hits, total),
         "replaced found": recall,
         "original left": specificity,
         "balanced accuracy": (recall + specificity) / 2,
+        "precision": Share(found, max(1, flagged)),
+        "replaced, of all tokens": Share(replaced_count, len(labels)),
         "area under the curve": 100 * area(verdicts, labels),
     }
 

@@ -31,7 +31,7 @@ from core.objectives.example import Example
 from core.training import batches, documents, models, ngrams
 from core.training.documents import NO_LABEL, Documents, Examples
 from core.training.evaluate_pairs import Row, segments, words_before
-from core.training.measures import interval
+from core.training.measures import bootstrap
 from core.training.objective import Batch, Hits
 from core.training.objectives.encoder import heads
 from core.training.objectives.parts import PartModel, PartObjective
@@ -351,7 +351,7 @@ class OrdersObjective(StructureObjective):
         ours, *others = (f"best of six orders, {name}" for name in ("each read, the part", *OTHERS))
         for name, other in zip(OTHERS, others, strict=True):
             more = 100 * np.subtract(right[ours], right[other], dtype=float)
-            shares |= interval(f"each read, the part minus {name}", np.bincount(texts, more), np.bincount(texts))
+            shares |= bootstrap(f"each read, the part minus {name}", np.bincount(texts, more), np.bincount(texts))
         return shares
 
     def in_each(self, model: Any, batch: Batch, possible: Tensor) -> Tensor:
