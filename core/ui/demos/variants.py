@@ -1,7 +1,7 @@
-"""A masked word predicted in several ways: four demos of encoders, each with its answers side by side.
+"""A masked word predicted in several ways: three demos of encoders, each with its answers side by side.
 
 XLM predicts it with the translation beside the sentence and without, ALBERT after each pass of its one layer, DeBERTa
-without one component of its attention scores, and two encoders predict it at a cost each.
+without one component of its attention scores.
 """
 
 from __future__ import annotations

@@ -206,8 +206,8 @@ def _knowledge(inputs: Inputs) -> tuple[Stage, ...]:
         raise InputUnusable(
             "The typed units do not occur in this text. Type words as the text has them, with commas between the units."
             if inputs.word("units").strip()
-            else f"The rule finds no {level} in this text. Type the units yourself, under More, with commas between "
-            "them."
+            else f"The rule finds no {level} in this text. Type the units yourself, under Settings, with commas "
+            "between them."
         )
     example = _masked_units(inputs, inputs.vocabulary, inputs.rng())
     kind = style(inputs.slug)
