@@ -61,7 +61,7 @@ INSTEAD: dict[str, str] = {
     r"take away\b|save the picture\b|this table \(csv\)": "Download",
     r"(?:no line lit|numbers are lines|question before|everything that fits|nothing here fits)\b": "see the term base",
     r"(?:as the source has it|what holds|how one can see it|slips of the hand)\b": "Claim, Correct, Evidence, Typos",
-    r"not found in a text that was read\b": "not stated in our sources",
+    r"not found in a text that was read\b": "not found by us",
     r"a further token\b": "each extra token",
     r"by powers of ten\b|(?:cut|read) and answered by\b": "log; tokenized and answered by",
 }

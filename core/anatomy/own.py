@@ -25,7 +25,7 @@ Every layer has one of three masks; none of them has parameters. With layers cou
     row             in all others
 
 Every image token attends to the whole text, the text to itself causally and never to the image. What the paper calls
-embeddings and unembeddings are separate here. The parts that it does not spell out (a norm before each block and one at
+embeddings and unembeddings are separate here. The parts that it does not spell out (norms before sub-layers and one at
 the end, positions of the text, a feed-forward block of 4 d with biases) are those of GPT-2; only its total, "12.0e9
 effective parameters" at d = 3,968, tells them apart, and too coarsely. The autoencoder that makes the image's tokens is
 another network.

@@ -21,7 +21,7 @@ from core.catalogue.schema import Citation, Statement, System
 from core.errors import AtlasError
 from core.table import Table, escape_markdown
 
-MISSING = "not stated in our sources"
+MISSING = "not found by us"
 
 
 @dataclass(frozen=True, slots=True)

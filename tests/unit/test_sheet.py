@@ -63,7 +63,7 @@ def test_bert_as_published_and_as_counted() -> None:
 
 def test_what_no_text_tells_is_missing_and_not_a_statement() -> None:
     bare = catalogue.get("gpt-2")
-    assert "not stated" in bare.budget.text.lower()  # the record says so in its own words
+    assert "not found by us" in bare.budget.text.lower()  # the record says so in its own words
     assert row("gpt-2").cells["training"] == Cell(())
 
 
