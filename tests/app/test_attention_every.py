@@ -142,7 +142,7 @@ def test_another_kind_of_head_starts_with_the_strongest(checkpoint_dir: Path) ->
     widget(at.selectbox, "Heads with the most").set_value("next").run()
     assert at.query_params["role"] == "next"
     assert "at" not in at.query_params
-    assert "never has weight on the token after" in shown(at)
+    assert "No head of this model can have weight on the token after" in shown(at)
 
 
 def test_one_model_that_cannot_leaves_the_others(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,6 +279,6 @@ def test_a_gpt_oss_has_its_queries_keys_and_heads(tmp_path: Path, use_checkpoint
     assert not at.warning
     ranked = at.dataframe[0].value
     assert len(ranked) == 8
-    assert ranked["bits lost"].is_monotonic_decreasing
+    assert ranked["change, bits"].is_monotonic_decreasing
     at = opened("attention", tab="block", model="dir-gpt_oss", text="The cat sat.")
     assert "cannot be shown step by step here" in shown(at)

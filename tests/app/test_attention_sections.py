@@ -38,9 +38,12 @@ def test_ablation_opens_with_the_head_of_the_largest_effect() -> None:
     at = page(tab="off")
     assert not at.warning
     ranked = at.dataframe[0].value
-    assert ranked["bits lost"].is_monotonic_decreasing
+    assert ranked["change, bits"].is_monotonic_decreasing
     assert widget(at.multiselect, "Ablated heads").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]
-    assert f"Heads ablated: 1. The prediction loses **{ranked['bits lost'][0]:.2f} bits**" in shown(at)
+    assert (
+        f"Heads ablated: 1. The prediction changes by **{ranked['change, bits'][0]:.2f} bits** (KL divergence)"
+        in shown(at)
+    )
     assert "off" not in at.query_params
     click(at, "Ablate none")
     assert "No head is ablated." in shown(at)
@@ -68,11 +71,11 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
     assert len(at.dataframe[0].value) == 72
     assert widget(at.multiselect, "Ablated heads").value == ["e4-7"]
     assert "“swapped” goes from 97% to " in shown(at)
-    words = at.dataframe[0].value["bits lost"].max()
+    words = at.dataframe[0].value["change, bits"].max()
     widget(at.selectbox, "Task").set_value("genre").run()
     assert at.query_params["task"] == "genre"
     assert "Where does the sentence come from?" in shown(at)
-    assert at.dataframe[0].value["bits lost"].max() != words
+    assert at.dataframe[0].value["change, bits"].max() != words
     again = page(tab="off", model="atlas-adapter-bert", task="genre", asked="The soup was cold and tasted of nothing.")
     assert {"story", "conversation"} <= set(again.dataframe[0].value["top prediction after"])
     bare = page(tab="off", model="atlas-adapter-bert", task="question", asked="?!")
@@ -100,7 +103,7 @@ def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]
 def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
     at = page(tab="off", model="atlas-xlnet", off="d4-1")
     assert not at.warning
-    assert "The prediction loses **0.00 bits**" in shown(at)
+    assert "The prediction changes by **0.00 bits**" in shown(at)
     assert set(at.dataframe[0].value["attention"]) == {"Both streams", "Content stream", "Query stream"}
     assert len(at.dataframe[0].value) == 72
     other = page(tab="off", model="atlas-xlnet", off="q4-1,c1-1", map="query")

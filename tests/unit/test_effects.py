@@ -164,7 +164,7 @@ def test_the_file_has_every_column() -> None:
     read = list(csv.DictReader(io.StringIO(heads_table(ROWS).csv())))
     assert tuple(read[0]) == HEAD_COLUMNS
     assert read[0]["previous"] == "0.2"
-    assert (read[0]["mean bits lost"], read[0]["relation"], read[0]["next"]) == ("0.5", "", "")
+    assert (read[0]["mean change, bits"], read[0]["relation"], read[0]["next"]) == ("0.5", "", "")
     assert (read[1]["relation"], read[1]["right"], read[1]["beyond fixed distance"]) == ("obj", "0.7", "0.2")
 
 
@@ -188,7 +188,7 @@ def test_every_row_of_a_bundled_model_has_its_roles_and_its_effect(slug: str) ->
         assert row.effect.texts > 0
     assert Counter(row.attention for row in every) == expected_heads(slug), "as many as the configuration says"
     read = list(csv.DictReader(io.StringIO(heads_table(every).csv())))
-    assert all(line["mean bits lost"] and line["spread"] for line in read)
+    assert all(line["mean change, bits"] and line["spread"] for line in read)
 
 
 def expected_heads(slug: str) -> dict[str, int]:

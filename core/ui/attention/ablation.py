@@ -76,7 +76,7 @@ def head_ablation(view: View) -> None:
         | {
             "layer": effect.head.layer + 1,
             "head": effect.head.head + 1,
-            "bits lost": round(effect.bits, 4),
+            "change, bits": round(effect.bits, 4),
             "probability before": round(effect.before, 4),
             "probability after": round(effect.after, 4),
             "top prediction after": effect.answer,
@@ -137,7 +137,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
 
 
 def _grid(own: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: CheckpointSpec, view: View) -> None:
-    """Draw the bits lost without each head of one kind; a click ablates a head, or restores it."""
+    """Draw the change in bits (KL) without each head of one kind; a click ablates a head, or restores it."""
     heads = [effect.head for effect in own.values()]
     bits = np.zeros((1 + max(head.layer for head in heads), 1 + max(head.head for head in heads)), dtype=np.float32)
     for effect in own.values():
@@ -145,7 +145,7 @@ def _grid(own: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: 
     most, kind = heads[0], heads[0].kind
     panel = Panel(
         f"{spec.slug}-effects-{kind}",
-        "Bits lost without each head",
+        "Change without each head, in bits (KL)",
         effect_grid(bits, [(h.layer, h.head) for h in ablated if h.kind == kind], accent(spec.branch), theme=theme()),
         view.words.part(
             "Alt: grid",
@@ -156,7 +156,7 @@ def _grid(own: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: 
             bits=f"{bits.max():.2f}",
             off=", ".join(map(_code, ablated)) or "none",
         ),
-        partial(grids_table, {"bits lost": bits}),
+        partial(grids_table, {"change, bits": bits}),
         heading=True,
     )
     columns = bits.shape[1]
@@ -205,7 +205,7 @@ def _sharp(own: Effects, spec: CheckpointSpec, view: View) -> None:
             f"{spec.name}: {view.words.label('sharpness')}",
             sharp_and_idle(names, sharpness, bits, accent(spec.branch), theme=theme()),
             view.words.part("Alt: sharpness"),
-            Table.from_columns({"head": [_code(e.head) for e in known], "sharpness": sharpness, "bits lost": bits}),
+            Table.from_columns({"head": [_code(e.head) for e in known], "sharpness": sharpness, "change, bits": bits}),
             note=view.words.part("Sharp"),
         ).draw(view.state)
 

@@ -145,7 +145,13 @@ def _few(score: str, scored: Scored, caption: str) -> TextTable:
         return f"{row.effect.largest if score == EFFECT else row.effect.mean:.3f}"
 
     return TextTable(
-        ("Head", "Model", "Attention", SCORE.options[score], "Largest bits lost" if score == EFFECT else "Bits lost"),
+        (
+            "Head",
+            "Model",
+            "Attention",
+            SCORE.options[score],
+            "Largest change, bits" if score == EFFECT else "Change, bits",
+        ),
         [
             (
                 Link(f"Layer {row.layer} of {row.layers}, head {row.head}", base_path() + href(row)),
@@ -178,9 +184,9 @@ def _whole_table(score: str, rows: Sequence[HeadRow], total: int, view: View) ->
         "attention": [KINDS[row.attention] for row in rows],
         **{name: [None if share is None else 100 * share for share in columns[name]] for name in _SHARES},
     }
-    first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean bits lost"}.get(score) or LABELS[score]
+    first = {GRAMMAR: "beyond fixed distance", EFFECT: "mean change, bits"}.get(score) or LABELS[score]
     roles = {LABELS[role]: meaning(role) for role in SCORES if any(role in row.roles for row in rows)}
-    grammar, effects = ("relation", "right", "beyond fixed distance"), ("mean bits lost", "largest bits lost")
+    grammar, effects = ("relation", "right", "beyond fixed distance"), ("mean change, bits", "largest change, bits")
     order = dict.fromkeys(["open", "model", "attention", "layer", "layers", "head", first, *roles, *grammar, *effects])
     number = st.column_config.NumberColumn
     data_table(
@@ -196,8 +202,8 @@ def _whole_table(score: str, rows: Sequence[HeadRow], total: int, view: View) ->
             "head": number(width=60),
             "right": number(format="%.1f%%", help=view.words.label("right")),
             "beyond fixed distance": number(format="%.1f%%", help=meaning(GRAMMAR)),
-            "mean bits lost": number(format="%.3f", help=view.words.label("mean")),
-            "largest bits lost": number(format="%.3f", help=view.words.label("largest")),
+            "mean change, bits": number(format="%.3f", help=view.words.label("mean")),
+            "largest change, bits": number(format="%.3f", help=view.words.label("largest")),
             **{label: number(format="%.2f", help=meaning) for label, meaning in roles.items()},
         },
     )
