@@ -57,7 +57,7 @@ class Measure:
         """
         if not self.n:
             return None
-        low, high = wilson(self.value * self.n / 100, self.n)
+        low, high = wilson(round(self.value * self.n / 100), self.n)
         return 100 * low, 100 * high
 
 
