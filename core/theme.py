@@ -1,13 +1,15 @@
 """The only module with colors: a theme for light and one for dark pages.
 
 ``.streamlit/config.toml`` repeats the colors of the page itself, which Streamlit reads there; a test compares the two.
-Hues are Okabe and Ito's color-blind-safe palette; sequential scales are cividis. Color is never the only sign.
+Hues are Okabe and Ito's color-blind-safe palette. A sequential scale has one hue, its branch's, and a lightness that
+changes evenly from the background on. Color is never the only sign.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -30,24 +32,51 @@ Name = Literal["light", "dark"]
 Scale = tuple[tuple[float, str], ...]
 """Positions from 0 to 1 with their colors."""
 
-_CIVIDIS = (
-    "#00224E",
-    "#123570",
-    "#3B496C",
-    "#575D6D",
-    "#707173",
-    "#8A8678",
-    "#A59C74",
-    "#C3B369",
-    "#E1CC55",
-    "#FEE838",
-)
+_WEIGHTS = (0.2126, 0.7152, 0.0722)
+"""What red, green and blue add to the luminance of a color (WCAG)."""
+_STEPS = 7
+"""Colors of a sequential scale above zero, from a tenth of it to its end."""
 
 
-def _amounts(ground: str, start: float, colors: tuple[str, ...]) -> Scale:
-    """``ground`` at zero, then ``colors`` from ``start`` to 1."""
-    steps = [start + (1 - start) * i / (len(colors) - 1) for i in range(len(colors))]
-    return ((0.0, ground), *zip(steps, colors, strict=True))
+def mixed(color: str, other: str, share: float) -> str:
+    """``color`` (``#rrggbb``) blended with ``other``, whose share is from 0 to 1."""
+    pairs = [(int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round((1 - share) * first + share * second):02X}" for first, second in pairs)
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of ``#rrggbb``, from 0 to 1 (WCAG)."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip(_WEIGHTS, linear, strict=True))
+
+
+def lightness(color: str) -> float:
+    """CIE's L* of ``#rrggbb``, from 0 to 100: equal steps look alike."""
+    y = luminance(color)
+    return 116 * y ** (1 / 3) - 16 if y > 0.008856 else 903.3 * y
+
+
+def _with_lightness(hue: str, wanted: float) -> str:
+    """``hue`` blended with white or black so that its lightness is ``wanted``."""
+    other = WHITE if wanted > lightness(hue) else BLACK
+    low, high = 0.0, 1.0
+    for _ in range(12):
+        share = (low + high) / 2
+        short = abs(lightness(mixed(hue, other, share)) - lightness(hue)) < abs(wanted - lightness(hue))
+        low, high = (share, high) if short else (low, share)
+    return mixed(hue, other, high)
+
+
+@lru_cache(maxsize=32)
+def _amounts(ground: str, hue: str, ends: tuple[float, float]) -> Scale:
+    """``ground`` at zero, then ``hue`` with evenly spaced lightness from the first of ``ends``, at 0.1, to the last.
+
+    The first step is large: small weights have to be told from zero.
+    """
+    along = [i / (_STEPS - 1) for i in range(_STEPS)]
+    colors = [(0.1 + 0.9 * at, _with_lightness(hue, ends[0] + at * (ends[1] - ends[0]))) for at in along]
+    return ((0.0, ground), *colors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +97,33 @@ class Theme:
     secondary: str
     selection: str
     """A frame around what is chosen, on any scale."""
-    unseen: str
-    """Cells that are not computed."""
+    hatch: str
+    """Lines over cells that a mask forbids or that are not computed; on the ground, so that they look like no value."""
     categorical: tuple[str, ...]
     blocks: tuple[str, str, str, str]
     """Kinds of blocks in sparse attention: none, window, global, random. They differ in lightness, too."""
     amounts: Scale
-    """Sequential scale; zero is the ground."""
+    """Sequential scale; zero is the ground. :meth:`of` has it in the color of a branch."""
+    ends: tuple[float, float]
+    """The lightness of the sequential scale at a tenth and at its end."""
     differences: Scale
     """Diverging scale; zero, in the middle, is the ground, orange below and blue above."""
+    query: str
+    key: str
+    value: str
+    """Of queries, keys and values, in pictures and in text. Contrast at least 4.5 : 1 on ground and raised."""
 
     @property
     def dark(self) -> bool:
         return self.name == "dark"
+
+    def role(self, tensor: str) -> str | None:
+        """The color of a tensor by its name: of ``queries``, ``keys`` and ``values``."""
+        return {"queries": self.query, "keys": self.key, "values": self.value}.get(tensor)
+
+    def of(self, branch: str | None) -> Theme:
+        """The same with the sequential scale in the color of a branch."""
+        return replace(self, amounts=_amounts(self.ground, self.accent(branch), self.ends))
 
     @property
     def strong(self) -> Theme:
@@ -107,6 +150,10 @@ class Theme:
             "purple": PURPLE,
             "sky": SKY,
             "orange": ORANGE,
+            "hatch": self.hatch,
+            "query": self.query,
+            "key": self.key,
+            "value": self.value,
         }
         return "".join(f"--atlas-{name}:{color};" for name, color in named.items())
 
@@ -122,11 +169,14 @@ LIGHT = Theme(
     primary=BLUE,
     secondary=VERMILION,
     selection="#C2185B",
-    unseen="#D3DAE1",
+    hatch="#A9B4BF",
     categorical=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#767676"),
     blocks=("#F3F5F7", SKY, "#1F4E79", PURPLE),
-    # reversed, without the two brightest yellows: they cannot be told from white, and small weights have to be seen
-    amounts=_amounts("#FFFFFF", 0.1, _CIVIDIS[-3::-1]),
+    amounts=_amounts("#FFFFFF", BLUE, (74.0, 22.0)),
+    ends=(74.0, 22.0),
+    query="#8A2BD0",
+    key="#0D6273",
+    value="#A34700",
     differences=((0.0, "#8F3B00"), (0.25, "#E69A4F"), (0.5, "#FFFFFF"), (0.75, "#5B94CF"), (1.0, "#0A3D7A")),
 )
 
@@ -141,10 +191,14 @@ DARK = Theme(
     primary="#4FB3E8",
     secondary="#F0954A",
     selection="#FF79B0",
-    unseen="#39424D",
+    hatch="#4E5A67",
     categorical=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#8B96A2"),
     blocks=("#1D232B", "#2F7FB0", "#A8D8F5", "#E39AC4"),
-    amounts=_amounts("#12161B", 0.1, _CIVIDIS[2:]),
+    amounts=_amounts("#12161B", BLUE, (32.0, 90.0)),
+    ends=(32.0, 90.0),
+    query="#BF8CFF",
+    key="#75E0D0",
+    value="#FF9A4D",
     differences=((0.0, "#FFC582"), (0.25, "#B3651C"), (0.5, "#12161B"), (0.75, "#2F6DB3"), (1.0, "#9CCBFF")),
 )
 
@@ -154,9 +208,3 @@ THEMES: Mapping[Name, Theme] = MappingProxyType({"light": LIGHT, "dark": DARK})
 def theme(dark: bool) -> Theme:
     """The theme of a dark or a light page."""
     return DARK if dark else LIGHT
-
-
-def mixed(color: str, other: str, share: float) -> str:
-    """``color`` (``#rrggbb``) blended with ``other``, whose share is from 0 to 1."""
-    pairs = [(int(color[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round((1 - share) * first + share * second):02X}" for first, second in pairs)

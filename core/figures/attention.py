@@ -24,7 +24,7 @@ _NUMBERED_HEADS = 16  # of a grid; with more there is no room for a number in ea
 def attention_map(
     attention_map: AttentionMap, layer: int, head: int, query: int | None = None, *, theme: Theme
 ) -> go.Figure:
-    """One head: queries down, keys across, gray where no weight was computed; the row of ``query`` is framed.
+    """One head: queries down, keys across, hatched where no weight was computed; the row of ``query`` is framed.
 
     All count from 0. A click on a cell selects a point, cell by cell in rows, where there are few enough.
     """
@@ -32,7 +32,8 @@ def attention_map(
         attention_map.computed(layer, head), attention_map.weights[layer, head], np.float32(np.nan)
     )  # (Q, K)
     down = "query: generated token" if attention_map.crosses else "query"
-    return weight_map(weights, attention_map.query_tokens, attention_map.key_tokens, query, down, theme=theme)
+    gaps = "masked" if attention_map.causal else "not computed"
+    return weight_map(weights, attention_map.query_tokens, attention_map.key_tokens, query, down, gaps, theme=theme)
 
 
 def weight_map(
@@ -41,12 +42,17 @@ def weight_map(
     keys: Sequence[str],
     query: int | None = None,
     down: str = "query: generated token",
+    gaps: str = "not computed",
     *,
     theme: Theme,
 ) -> go.Figure:
-    """Attention weights (Q, K), NaN where nothing was computed; ``down`` is the title of the queries.
+    """Attention weights (Q, K), NaN where nothing was computed.
 
     The map is clickable, and the row of ``query`` framed, if there is one.
+
+    Args:
+        down: the title of the queries.
+        gaps: what cells without a weight are.
     """
     rows, columns = weights.shape
     return heat_map(
@@ -55,13 +61,12 @@ def weight_map(
         tokens(keys, tickangle=-60 if columns <= 20 else -90, **title("key")),
         theme,
         ends=(0.0, max(0.2, float(np.nanmax(weights, initial=0.0)))),
-        colorbar="attention weight",
+        colorbar="attention weight" + (f" (hatched: {gaps})" if np.isnan(weights).any() else ""),
         hovertemplate="<b>%{y}</b> attends to <b>%{x}</b><br>attention weight %{z:.3f}<extra></extra>",
         mono=True,
         clickable=query is not None,
         selected=query,
         height=int(min(860, max(340, 150 + rows * (24 if rows <= 24 else 16)))),
-        layout={"plot_bgcolor": theme.unseen} if np.isnan(weights).any() else {},
     )
 
 

@@ -202,7 +202,7 @@ def weights(
     *,
     theme: Theme,
 ) -> go.Figure:
-    """Query x key, nonnegative weights; gray where none was computed. A frame marks the query ``selected``."""
+    """Query x key, nonnegative weights; hatched where none was computed. A frame marks the query ``selected``."""
     folded = fold(np.where(seen, values, np.float32(np.nan)), square=True)
     most = max(0.2, float(np.nanmax(folded.values, initial=0.0)))
     return _map(folded, queries, keys, theme, "amounts", (0.0, most), "weight", selected=selected)
@@ -217,7 +217,7 @@ def scores(
     *,
     theme: Theme,
 ) -> go.Figure:
-    """Query x key, signed scores; gray where none was computed.
+    """Query x key, signed scores; hatched where none was computed.
 
     The scale runs to ``end`` on both sides: several maps share one, which stands beside them; without it, to the map's
     own :func:`limit`, with a bar.
@@ -230,7 +230,7 @@ def scores(
 def mask(
     seen: NDArray[np.bool_], queries: Sequence[str], keys: Sequence[str], selected: int | None = None, *, theme: Theme
 ) -> go.Figure:
-    """Query x key: one color where attention is allowed, gray where it is masked."""
+    """Query x key: one color where attention is allowed, hatched where it is masked."""
     folded = fold(np.where(seen, np.float32(0.0), np.float32(np.nan)), square=True)
     color = theme.amounts[-2][1]
     hover = {"colorbar": None, "hovertemplate": "<b>%{y}</b> may attend to <b>%{x}</b><extra></extra>"}
@@ -267,7 +267,6 @@ def _map(
         clickable=selected is not None,
         selected=None if selected is None else selected // folded.down,
         height=90 + _height(len(down.at), 19),
-        layout={"plot_bgcolor": theme.unseen} if np.isnan(folded.values).any() else {},
         **trace | looks,
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.roles.relations import RelationCounts
+from core.figures.bars import hatched
 from core.figures.labels import label
 from core.figures.plot import TURNED, Json, cut, figure, note, scatter, title, upright
 from core.lazy import go
@@ -233,7 +234,7 @@ def word_bars(words: Sequence[str], chosen: int, models: Sequence[Row], *, theme
                 "x": unseen,
                 "y": [1.0] * len(unseen),
                 "width": 1.0,
-                "marker": {"color": theme.unseen},
+                "marker": hatched(theme.ground, "/", theme),
                 "hovertemplate": "%{x}: not computed<extra></extra>",
             },
         ]

@@ -1,7 +1,8 @@
 """Heat maps of values, of differences and of categories.
 
 Scales of values start at the page's background, those of differences pass through it. Numbers in cells are black or
-white by contrast with their own cell: with one color for all, the middle of a scale is hard to read.
+white by contrast with their own cell: with one color for all, the middle of a scale is hard to read. Cells without a
+value are hatched.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +129,7 @@ def heat_map(
     layout: Json | None = None,
     **trace: Any,
 ) -> go.Figure:
-    """A heat map with rows downwards and column names on top.
+    """A heat map with rows downwards and column names on top; cells that are NaN are hatched.
 
     Args:
         texts: written into the cells.
@@ -147,6 +149,8 @@ def heat_map(
         axes[0].update(range=[-0.5, columns - 0.5])
         axes[1].update(range=[rows - 0.5, -0.5], autorange=None)
     added = dict(layout or {})
+    if np.isnan(values).any():
+        added["images"] = [*added.get("images", ()), hatching(values, theme)]
     if clickable and values.size <= MOST_CLICKS:
         over.append(_cell_points(ground))
         # a click counts for the nearest point, also at the edge of a wide cell
@@ -165,6 +169,33 @@ def heat_map(
         **{"hoverlabel": {"font": {"family": MONO}}} if mono else {},
         **added,
     )
+
+
+def hatching(values: NDArray[Any], theme: Theme, across: str = "x") -> Json:
+    """An image of diagonal lines behind a map (R, C), where its cells have no value.
+
+    Args:
+        across: the map's horizontal axis, where several maps stand side by side.
+    """
+    rows, columns = values.shape
+    areas = [(0, 0, columns, rows)]  # (x, y, width, height) in cells; without gaps, cells with a value cover the rest
+    if max(rows, columns) <= _GAPS_UP_TO:
+        edges = np.diff(np.isnan(values).astype(np.int8), axis=1, prepend=0, append=0)
+        begins, ends = np.argwhere(edges == 1).tolist(), np.argwhere(edges == -1).tolist()
+        areas = [(begin, row, end - begin, 1) for (row, begin), (_, end) in zip(begins, ends, strict=True)]
+    lines = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="100%">'
+        '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        f'<path d="M3 0V6" stroke="{theme.hatch}" stroke-width="1.5"/></pattern><g fill="url(#hatch)">'
+        + "".join(
+            f'<rect x="{100 * x / columns:.4g}%" y="{100 * y / rows:.4g}%" '
+            f'width="{100 * wide / columns:.4g}%" height="{100 * high / rows:.4g}%"/>'
+            for x, y, wide, high in areas
+        )
+        + "</g></svg>"
+    )
+    place = {"xref": across, "yref": "y", "x": -0.5, "y": -0.5, "sizex": columns, "sizey": rows}
+    return {"source": f"data:image/svg+xml,{quote(lines)}", "sizing": "stretch", "layer": "below", **place}
 
 
 def points(x: Sequence[Any], y: Sequence[Any], size: int, **hover: Any) -> Trace:

@@ -1,6 +1,6 @@
 """Masks as figures: which query attends to which key, layers between positions, masked tokens by epoch.
 
-A filled cell carries a dot, so that color is never the only sign.
+A filled cell carries a dot, so that color is never the only sign; what a mask forbids is hatched.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.figures.heatmap import Labels, cells, heat_map, ink_on, names
+from core.figures.heatmap import Labels, cells, hatching, heat_map, ink_on, names
 from core.figures.labels import label, sentence
 from core.figures.plot import TURNED, Json, box, cut, figure, note, title
 from core.lazy import go
@@ -42,12 +42,24 @@ def _axes(rows: Sequence[str], columns: Sequence[str], **across: Any) -> Json:
 
 
 def _flags(
-    filled: Bools, color: str, words: Sequence[Sequence[str]], theme: Theme, *, dots: bool, of: str = ""
+    filled: Bools,
+    color: str,
+    words: Sequence[Sequence[str]],
+    theme: Theme,
+    *,
+    dots: bool,
+    of: str = "",
+    hatched: bool = True,
 ) -> Json:
-    """Arguments of :func:`cells`: a boolean map, True in ``color`` with a dot; ``words`` of each cell are escaped."""
+    """Arguments of :func:`cells`: a boolean map, True in ``color`` with a dot; ``words`` of each cell are escaped.
+
+    Args:
+        hatched: leave the other cells without a value, which is hatched; otherwise they have the color of empty cells.
+    """
     return {
-        "values": filled.astype(int),
+        "values": np.where(filled, 1.0, np.nan if hatched else 0.0),
         "scale": (theme.raised, color),
+        "hoverongaps": True,
         "theme": theme,
         "xgap": 1,
         "ygap": 1,
@@ -199,7 +211,7 @@ def growing_map(
         for row, cells_of_row in zip(rows, seen.tolist(), strict=True)
     ]
     return heat_map(
-        **_flags(seen, color, words, theme, dots=len(columns) <= DOTTED_UP_TO),
+        **_flags(seen, color, words, theme, dots=len(columns) <= DOTTED_UP_TO, hatched=False),
         **_axes(rows, columns),
         height=130 + min(26 * len(rows), 420),
         layout={"margin": _FLUSH},
@@ -236,6 +248,7 @@ def stream_maps(
         xaxis2={**across, "domain": [0.52, 1]},
         yaxis=TURNED | down.axis,
         annotations=[note(name, middle, 1, **over) for name, middle in zip(_STREAMS, (0.24, 0.76), strict=True)],
+        images=[hatching(np.where(seen, 1, np.nan), theme, x) for seen, x in ((content, "x"), (query, "x2"))],
         height=150 + min(26 * count, 700),
         margin={"l": 0, "r": 0, "t": 28, "b": 0},
     )
@@ -285,7 +298,7 @@ def epoch_map(masked: Bools, tokens: Sequence[str], color: str, *, here: int | N
     down.axis.update(tickvals=named, ticktext=[str(i + 1) for i in named])
     frame = [] if here is None else [box(-0.5, count - 0.5, here - 1.5, here - 0.5, color=theme.ink, width=2)]
     return heat_map(
-        **_flags(masked, color, words, theme, dots=False) | {"opacity": 1.0},
+        **_flags(masked, color, words, theme, dots=False, hatched=False) | {"opacity": 1.0},
         down=down,
         across=names(tokens, tickangle=-60, side="bottom", tickfont={"size": 12}, showticklabels=count <= 40),
         height=110 + 9 * epochs,

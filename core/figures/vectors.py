@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.figures.block import limit
-from core.figures.heatmap import cells, heat_map, names, tokens
+from core.figures.heatmap import cells, hatching, heat_map, names, tokens
 from core.figures.labels import label, sentence
 from core.figures.plot import SYMBOLS, TURNED, Json, box, figure, note, scatter, title
 from core.lazy import go
@@ -57,14 +57,14 @@ class Point:
 def score_sum(
     maps: Mapping[str, NDArray[np.floating]], texts: Sequence[str], memory: int = 0, *, theme: Theme
 ) -> go.Figure:
-    """(n, n) signed scores, query by key, as terms of a sum: side by side on one scale, the sum last; gray for NaN.
+    """(n, n) signed scores, query by key, as terms of a sum: side by side on one scale, the sum last; hatched for NaN.
 
     Framed are the first ``memory`` keys in the rows of all later queries.
     """
     down, across = tokens(texts, **title("query", 6)), tokens(texts, showticklabels=False, **title("key", 6))
     end = limit(np.stack(list(maps.values()))).at
     wide = 1 / (len(maps) + _SIGN * (len(maps) - 1))
-    traces, axes, notes, frames = [], {}, [], []
+    traces, axes, notes, frames, hatches = [], {}, [], [], []
     inside: Json = {"x0": -0.5, "x1": memory - 0.5, "y0": memory - 0.5, "y1": len(texts) - 0.5, "type": "rect"}
     over: Json = {"xref": "paper", "yref": "paper", "xanchor": "center"}
     for number, (name, values) in enumerate(maps.items(), 1):
@@ -77,6 +77,8 @@ def score_sum(
         }
         traces.append(cells(values, down, across, theme, scale="differences", ends=(-end, end), **look))
         axes[f"xaxis{number}"] = across.axis | {"domain": [left, left + wide]}
+        if np.isnan(values).any():
+            hatches.append(hatching(values, theme, f"x{number}"))
         if memory:
             frames.append(inside | {"xref": f"x{number}", "yref": "y", "line": {"color": theme.ink, "width": 1.5}})
         notes.append(note(name.replace("\n", "<br>"), left + wide / 2, 1, yanchor="bottom", **over))
@@ -92,7 +94,7 @@ def score_sum(
         shapes=frames,
         height=290,
         margin={"l": 0, "r": 0, "t": 44, "b": 0},
-        plot_bgcolor=theme.unseen,
+        images=hatches,
         hoverlabel={"font": {"family": MONO}},
     )
 

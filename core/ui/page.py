@@ -32,9 +32,10 @@ def accent(branch: str) -> str:
     return theme().accent(branch)
 
 
-def theme() -> Theme:
-    """The theme of the visitor's page."""
+def theme(branch: str = "") -> Theme:
+    """The theme of the visitor's page, its sequential scale in the color of ``branch`` if one is given."""
     own = theme_of(st.context.theme.type == "dark")
+    own = own.of(branch) if branch else own
     return own.strong if presenting() else own
 
 

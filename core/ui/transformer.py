@@ -236,7 +236,7 @@ def _draw(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str)
 
 def component_data(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str) -> dict[str, Any]:
     """What the browser is given of a run, except what is chosen in it."""
-    colors = theme()
+    colors = theme(spec.branch)
     names = {"model": spec.slug, "text": text, "system": spec.system or "", "branch": spec.branch, "side": side}
     return {
         **run_data(run),

@@ -111,7 +111,7 @@ def test_it_opens_with_a_map_of_each_kind_and_a_word_in_all() -> None:
     assert len(at.get("plotly_chart")) == 5  # three maps, the bars, the cross map
     assert "Live model" not in [box.label for box in at.selectbox]
     assert "**What “it” attends to**" in shown(at)
-    assert "upper right of the decoder is gray" in shown(at)
+    assert "upper right of the decoder is hatched" in shown(at)
     assert not at.query_params.get("at")
     # The heads are those with the most weight on the token before, in every model.
     from core import checkpoints

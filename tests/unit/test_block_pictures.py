@@ -8,6 +8,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -132,15 +133,15 @@ def test_vectors_are_drawn_around_zero_beside_their_norms() -> None:
     assert list(bars.y) == list(heat.y) == ["1 · [CLS]", "2 · &lt;b&gt;cat&lt;/b&gt;", "3 · sat"]
 
 
-def test_weights_have_a_gray_background_where_nothing_was_computed() -> None:
+def test_weights_are_hatched_where_nothing_was_computed() -> None:
     weights = np.array([[1, 0, 0], [0.5, 0.5, 0], [0, 0.25, 0.75]], dtype=np.float32)
     seen = np.tri(3, dtype=np.bool_)
     figure = figures.weights(weights, seen, TOKENS, TOKENS, theme=DARK)
     assert np.isnan(figure.data[0].z).tolist() == (~seen).tolist()
     assert figure.data[0].zmin == 0
-    assert figure.layout.plot_bgcolor == DARK.unseen
+    assert DARK.hatch in unquote(figure.layout.images[0].source)
     everywhere = figures.weights(weights, np.ones_like(seen), TOKENS, TOKENS, theme=LIGHT)
-    assert everywhere.layout.plot_bgcolor is None
+    assert not everywhere.layout.images
 
 
 def test_the_values_of_a_step_as_a_table() -> None:
@@ -179,8 +180,8 @@ def test_two_maps_with_a_dot_in_each_attended_cell() -> None:
     content, query = sides()
     figure = stream_maps(READ, RANK, content, query, VERMILION, theme=LIGHT)
     left, right = figure.data
-    assert np.array_equal(left.z, content.astype(int))
-    assert np.array_equal(right.z, query.astype(int))
+    assert np.array_equal(left.z == 1, content)
+    assert np.array_equal(right.z == 1, query)
     assert [[cell == "●" for cell in row] for row in right.text] == query.tolist()
     assert right.customdata[1][1] == "a&lt;b (2) cannot attend to a&lt;b (2)"
     assert right.customdata[1][2] == "a&lt;b (2) attends to cat (1)"

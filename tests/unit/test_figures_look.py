@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import colorsys
 import io
 import re
 import tomllib
+from itertools import combinations
 from pathlib import Path
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,11 +20,12 @@ from core.attention.combine import difference, part
 from core.attention.trace import AttentionMap
 from core.attention.views.svg import all_svg, head_svg
 from core.errors import OutOfRange
+from core.figures.attention import attention_map
 from core.figures.enlarge import SCREEN, TYPE, WHOLE, enlarged
 from core.figures.heatmap import heat_map
 from core.figures.heatmap import tokens as names_of
 from core.figures.plot import BELOW, figure, scatter
-from core.theme import ACCENTS, DARK, FONT, LIGHT, MONO, Theme
+from core.theme import ACCENTS, DARK, FONT, LIGHT, MONO, Theme, lightness
 
 ROOT = Path(__file__).parents[2]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -84,6 +88,85 @@ def test_zero_is_the_ground_of_both_scales(look: Theme) -> None:
         assert scale[-1][0] == 1.0
         assert [position for position, _ in scale] == sorted(position for position, _ in scale)
     assert contrast(look.amounts[1][1], look.ground) >= 1.9, "a tenth of the scale cannot be told from zero"
+
+
+@BOTH
+@pytest.mark.parametrize("branch", [*ACCENTS, ""])
+def test_a_branch_has_one_hue_from_the_ground_on_whose_lightness_changes_in_even_steps(
+    look: Theme, branch: str
+) -> None:
+    ground, *colors = (color for _, color in look.of(branch).amounts)
+    assert ground == look.ground
+    steps = np.diff([lightness(color) for color in colors]) * (1 if look.dark else -1)
+    assert steps.min() >= 7, "two neighbors look alike"
+    assert steps.max() - steps.min() <= 1.5, steps
+    assert contrast(colors[0], look.ground) >= 1.9, "a tenth of the scale cannot be told from zero"
+    assert contrast(colors[-1], look.ground) >= 10
+    hues = [colorsys.rgb_to_hls(*(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)))[0] for color in colors]
+    assert max(abs(hue - hues[0]) for hue in hues) <= 0.03
+
+
+def test_each_branch_has_a_scale_of_its_own() -> None:
+    assert len({LIGHT.of(branch).amounts for branch in (*ACCENTS, "")}) == len(ACCENTS) + 1
+    assert LIGHT.of("encoder").amounts == LIGHT.amounts
+
+
+_BLINDNESS = {
+    "none": np.eye(3),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
+}
+"""What remains of linear red, green and blue (Machado et al. 2009)."""
+
+
+def lab(color: str, blindness: str) -> np.ndarray:
+    """CIELAB of ``#rrggbb`` as it is seen."""
+    parts = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(_BLINDNESS[blindness]) @ linear, 0, 1)
+    to_xyz = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.072175), (0.0193339, 0.119192, 0.9503041))
+    x = np.array(to_xyz) @ seen / (0.95047, 1.0, 1.08883)
+    f = np.where(x > 0.008856, np.cbrt(x), 7.787 * x + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@BOTH
+def test_queries_keys_and_values_can_be_read_and_told_apart(look: Theme) -> None:
+    roles = [look.role(name) for name in ("queries", "keys", "values")]
+    colors = [role for role in roles if role is not None]
+    assert len(set(colors)) == 3
+    assert min(contrast(color, ground) for color in colors for ground in (look.ground, look.raised)) >= 4.5
+    for blindness in _BLINDNESS:
+        seen = [lab(color, blindness) for color in colors]
+        assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 30, blindness
+    assert look.role("scores") is None
+
+
+def test_what_a_mask_forbids_is_hatched_and_a_weight_of_zero_is_not() -> None:
+    weights = np.array([[[[1, 0], [0, 1]]]], np.float32)
+    words = ("a", "b")
+    causal = AttentionMap("decoder", words, words, weights, np.tri(2, dtype=np.bool_)[None, None])
+    masked, full = (
+        attention_map(causal, 0, 0, theme=LIGHT),
+        attention_map(square([[1, 0], [0, 1]], words), 0, 0, theme=LIGHT),
+    )
+    (hatch,) = masked.layout.images
+    assert LIGHT.hatch in unquote(hatch.source)
+    assert (hatch.layer, hatch.x, hatch.y, hatch.sizex, hatch.sizey) == ("below", -0.5, -0.5, 2, 2)
+    assert re.findall('<rect x="50%" y="0%" width="50%" height="50%"/>', unquote(hatch.source))
+    assert unquote(hatch.source).count("<rect") == 1, "a cell with a value is hatched"
+    assert np.isnan(masked.data[0].z).tolist() == [[False, True], [False, False]], "a value covers the hatching"
+    assert masked.data[0].colorbar.title.text == "attention weight (hatched: masked)"
+    assert not full.layout.images
+    assert full.data[0].colorbar.title.text == "attention weight"
+
+
+@BOTH
+def test_the_hatching_is_no_color_of_a_scale(look: Theme) -> None:
+    colors = {color for branch in (*ACCENTS, "") for _, color in look.of(branch).amounts}
+    assert look.hatch not in colors
+    assert contrast(look.hatch, look.ground) >= 2
 
 
 @BOTH
@@ -196,11 +279,12 @@ def test_a_cell_has_the_color_and_position_of_its_weight() -> None:
     allowed = np.array([[[[True, False], [True, True]]]])
     root = ElementTree.fromstring(head_svg(square([[1, 0], [0, 1]], ("a", "b"), allowed), 0, 0))
     found = cells(root)
-    assert len(found) == 3  # what was not computed is ground
+    assert len(found) == 3  # what was not computed is hatched
     (x, y, full), (below_x, below_y, nothing), (right_x, _, also_full) = found
     assert (below_x, below_y, right_x) == pytest.approx((x, y + 22, x + 22), abs=0.01)
     assert full == also_full != nothing == LIGHT.ground.lower()
-    assert LIGHT.unseen in {rect.attrib["fill"] for rect in root.iter(f"{SPACE}rect")}
+    assert "url(#hatch)" in {rect.attrib["fill"] for rect in root.iter(f"{SPACE}rect")}
+    assert [path.attrib["stroke"] for path in root.iter(f"{SPACE}path")] == [LIGHT.hatch]
     texts = [text.text for text in root.iter(f"{SPACE}text")]
     assert texts[1:5] == ["a", "b", "a", "b"]
     assert texts[-3:] == ["0", "1.00", "weight"]
@@ -211,7 +295,7 @@ def test_a_cell_has_the_color_and_position_of_its_weight() -> None:
 def test_hostile_tokens_and_titles_stay_text(token: str, theme: object) -> None:
     made = head_svg(square([[0.5, 0.5], [0, 1]], (token, "b")), 0, 0, theme=theme, title=token)  # type: ignore[arg-type]
     root = ElementTree.fromstring(made.encode())
-    tags = {"svg", "title", "desc", "rect", "text", "image"}
+    tags = {"svg", "title", "desc", "rect", "text", "image", "pattern", "path"}
     assert {element.tag.removeprefix(SPACE) for element in root.iter()} == tags
     addresses = {
         value for e in root.iter() for name, value in e.attrib.items() if name.startswith("on") or "href" in name
@@ -236,11 +320,11 @@ def test_many_cells_are_one_image_that_another_library_reads() -> None:
     root = ElementTree.fromstring(head_svg(found, 0, 0))
     image, _ = root.iter(f"{SPACE}image")  # the cells, then the scale
     data = image.attrib["href"].removeprefix("data:image/png;base64,")
-    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
-    assert picture.shape == (n, n, 3)
-    assert tuple(picture[1, 0]) == tuple(bytes.fromhex(LIGHT.ground[1:]))
-    assert tuple(picture[0, 1]) == tuple(bytes.fromhex(LIGHT.unseen[1:]))
-    assert picture[5, 5].max() < 90  # the full weight is dark on a light page
+    picture = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
+    assert picture.shape == (n, n, 4)
+    assert tuple(picture[1, 0]) == (*bytes.fromhex(LIGHT.ground[1:]), 255)
+    assert picture[0, 1, 3] == 0, "the hatching under what was not computed is covered"
+    assert picture[5, 5, :3].max() < 90  # the full weight is dark on a light page
     assert len([text for text in root.iter(f"{SPACE}text") if text.text in names]) == 2 * n
 
 

@@ -2,7 +2,7 @@
 
 const by = (id) => document.getElementById(id);
 const root = getComputedStyle(document.documentElement);
-const theme = Object.fromEntries(["back", "text", "soft", "line"].map((name) => [name, root.getPropertyValue(`--${name}`).trim()]));
+const theme = Object.fromEntries(["back", "text", "line", "hatch"].map((name) => [name, root.getPropertyValue(`--${name}`).trim()]));
 const MONO = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const quoted = (token) => `“\u2068${token}\u2069”`; // isolated: a token from right to left leaves the sentence alone
 const state = { layer: data.layer, head: data.head, query: 0, key: null, open: data.open };
@@ -36,10 +36,9 @@ const hatch = (() => {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 6;
   const pen = tile.getContext("2d");
-  pen.fillStyle = theme.soft;
+  pen.fillStyle = theme.back;
   pen.fillRect(0, 0, 6, 6);
-  pen.strokeStyle = theme.text;
-  pen.globalAlpha = 0.45;
+  pen.strokeStyle = theme.hatch;
   pen.beginPath();
   for (const shift of [-6, 0, 6]) {
     pen.moveTo(shift - 1, 7);

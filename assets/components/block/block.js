@@ -61,7 +61,7 @@ function build(data, view) {
       row.tabIndex = -1;
       row.title = step.said;
       row.atlas = step.slug;
-      row.append(element("span", "name", step.name), element("span", "of", step.of), element("span", "shape", step.shape));
+      row.append(element("span", `name ${step.name}`, step.name), element("span", "of", step.of), element("span", "shape", step.shape));
       view.rows.push(row);
       group.append(row);
     });

@@ -59,7 +59,10 @@ function draw(state) {
   }
   for (let k = 0; k <= cols; k += 1) lines += `M${left + k * side} ${top}v${rows * side}`;
   for (let q = 0; q <= rows; q += 1) lines += `M${left} ${top + q * side}h${cols * side}`;
+  const hatch = drawn("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
+  hatch.append(drawn("path", { class: "hatch", d: "M3 0V6" }));
   const parts = [
+    hatch,
     drawn("rect", { class: "ground", x: left - 1, y: top - 1, width: cols * side + 2, height: rows * side + 2 }),
     drawn("path", { class: "on fresh", d: on }),
     drawn("path", { class: "lines", d: side >= 6 ? lines : "" }),

@@ -129,8 +129,13 @@ function column(view, one, group, x, step, layer, head) {
   rows.forEach((values, i) => strip(group, values, x, one.y(i), Math.min(13, one.row - 4), limit, view.data.colors));
 }
 
+// Queries, keys and values have a color each, wherever they are drawn or named.
+const ROLES = { queries: "query", keys: "key", values: "value" };
+
 function title(view, one, group, at, text, step, shape) {
-  const made = drawn("text", "title clickable", { x: at.x + (at.w || 0) / 2, y: one.top + 12, "text-anchor": "middle" }, text);
+  const made = drawn("text", "title clickable", { x: at.x + (at.w || 0) / 2, y: one.top + 12, "text-anchor": "middle" });
+  if (step === "qkv") text.split(" ").forEach((letter, i) => made.append(drawn("tspan", Object.values(ROLES)[i], i ? { dx: 13 } : {}, letter)));
+  else made.textContent = text;
   made.atlas = { step };
   group.append(made);
   if (shape && view.depth !== "idea") {
@@ -182,12 +187,12 @@ function fan(view, one, group, kind, box, keyY, mode, head, chosen) {
       if (strong && told) {
         const text = mode === "mask" ? (may(i, j) ? "0" : "−∞") : !may(i, j) ? "0" : mode === "scores"
           ? number(scores.at(layer, head, i, j)) : share(weight);
-        if (mode !== "weights" || weight >= 0.005) group.append(drawn("text", "value", { x: left + 5, y: keyY(j) + 4 }, text));
+        if (mode !== "weights" || weight >= 0.005) group.append(drawn("text", "number", { x: left + 5, y: keyY(j) + 4 }, text));
       }
     }
   });
-  for (let j = 0; j < keys; j += 1) group.append(drawn("circle", "dot", { cx: left, cy: keyY(j), r: 1.8 }));
-  for (let i = 0; i < queries; i += 1) group.append(drawn("circle", "dot", { cx: right, cy: one.y(i), r: i === chosen ? 3 : 1.8 }));
+  for (let j = 0; j < keys; j += 1) group.append(drawn("circle", "dot key", { cx: left, cy: keyY(j), r: 2.2 }));
+  for (let i = 0; i < queries; i += 1) group.append(drawn("circle", "dot query", { cx: right, cy: one.y(i), r: i === chosen ? 3.2 : 2.2 }));
 }
 
 function cells(group, x, y, side, rows, columns, color) {
@@ -204,7 +209,7 @@ function cells(group, x, y, side, rows, columns, color) {
 function maskOf(view, one, group, x, y, side, kind, text) {
   const step = one.lane.block[`${kind}-mask`];
   const keys = step.shape[step.shape.length - 1], queries = step.shape[step.shape.length - 2];
-  cells(group, x, y, side, queries, keys, (i, j) => (step.allowed[i * keys + j] === "1" ? "var(--accent)" : "var(--back)"));
+  cells(group, x, y, side, queries, keys, (i, j) => (step.allowed[i * keys + j] === "1" ? "var(--accent)" : "url(#hatch)"));
   text.forEach((line, i) => group.append(drawn("text", i ? "title" : "small", { x: x + side + 6, y: y + side / 2 - 3 + 15 * i }, line)));
 }
 
@@ -216,6 +221,7 @@ function maskName(one, kind) {
 function headsOf(view, one, group, kind, x, y, side, perRow) {
   const weights = one.lane.block[`${kind}-weights`].values;
   const [, heads, queries, keys] = weights.shape;
+  const { allowed } = one.lane.block[`${kind}-mask`];
   for (let h = 0; h < heads; h += 1) {
     const mark = drawn("g", `clickable head${h === Math.min(view.head, heads - 1) ? " selected" : ""}`, {
       role: "button", tabindex: h === Math.min(view.head, heads - 1) ? 0 : -1,
@@ -226,7 +232,8 @@ function headsOf(view, one, group, kind, x, y, side, perRow) {
     mark.append(drawn("rect", "back", { x: at[0], y: at[1], width: side, height: side, fill: "transparent" }));
     cells(mark, at[0], at[1], side, queries, keys, (i, j) => {
       const weight = weights.at(Math.min(view.layer, one.lane.layers - 1), h, i, j);
-      return weight > 0.02 ? `color-mix(in srgb, var(--accent) ${Math.round(100 * weight ** 0.6)}%, var(--back))` : "";
+      if (allowed[i * keys + j] !== "1") return "url(#hatch)";
+      return weight > 0.005 ? shade(view.data.colors.amounts, weight) : "";
     });
     group.append(mark);
   }
@@ -302,8 +309,10 @@ function lane(view, one, root, parts, layout) {
 
   const queries = part("qkv", x.qkv);
   title(view, one, queries, x.qkv, "Q K V", "qkv", view.lanes.length > 1 ? "" : shape("attention-queries"));
-  ["queries", "keys", "values"].forEach((what, k) => {
-    column(view, one, queries, x.qkv.x + k * (4 * CELL + 6), own.block[`attention-${what}`], layer, head);
+  Object.entries(ROLES).forEach(([what, role], k) => {
+    const at = x.qkv.x + k * (4 * CELL + 6);
+    column(view, one, queries, at, own.block[`attention-${what}`], layer, head);
+    queries.append(drawn("rect", `role ${role}`, { x: at - 1.5, y: rowsTop - 1, width: 4 * CELL + 3, height: height + 2, rx: 3 }));
   });
 
   const lines = part("fan", x.fan);
@@ -330,7 +339,7 @@ function lane(view, one, root, parts, layout) {
     const cross = part("cross", x.cross);
     const keyY = (j) => rowsTop + height * (j + 0.5) / source.length;
     title(view, one, cross, x.cross, "Cross-attention", "cross", shape("cross-attention-weights"));
-    source.forEach((word, j) => cross.append(drawn("text", "mono value", { x: x.cross.x + 48, y: keyY(j) + 4, "text-anchor": "end",
+    source.forEach((word, j) => cross.append(drawn("text", "mono number", { x: x.cross.x + 48, y: keyY(j) + 4, "text-anchor": "end",
       style: `font: ${Math.min(11.5, height / source.length + 1).toFixed(1)}px var(--st-code-font, monospace)` }, cut(word, 7))));
     fan(view, one, cross, "cross-attention", x.cross, keyY, "weights", Math.min(view.head, own.block["cross-attention-weights"].shape[0] - 1), chosen);
     const addx = part("addx", x.addx);
@@ -453,7 +462,9 @@ function ties(view, layout, root, parts) {
 
 function picture(view) {
   const layout = plan(view), root = view.svg, parts = {};
-  root.replaceChildren();
+  const hatch = drawn("pattern", "", { id: "hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
+  hatch.append(drawn("path", "hatch", { d: "M2.5 0V5" }));
+  root.replaceChildren(hatch);
   layout.lanes.forEach((one) => lane(view, one, root, parts, layout));
   output(view, layout.lanes[layout.lanes.length - 1], root, parts);
   masks(view, layout, root, parts);

@@ -130,6 +130,22 @@ function table(view) {
   view.scroll.replaceChildren(made);
 }
 
+// A piece of a step's text, as elements: in the steps of attention, queries, keys and values have their colors.
+const WORDS = /(\bquer(?:y|ies)\b|\bkeys?\b|\bvalues?\b)/i;
+const NAMED = new Set(["qkv", "scores", "weights", "mix", "cross", "causal"]);
+const role = (word) => (/^q/i.test(word) ? "query" : /^k/i.test(word) ? "key" : "value");
+
+function worded(view, piece) {
+  const names = NAMED.has(view.step);
+  if (piece.href) {
+    const link = anchor(piece), found = names && piece.text.match(WORDS);
+    if (found) link.className = role(found[0]);
+    return [link];
+  }
+  if (!names) return [piece.text];
+  return piece.text.split(WORDS).map((part, i) => (i % 2 ? element("b", role(part), part) : part));
+}
+
 function anchor({ text, href, tip }) {
   const link = element("a", "", text);
   link.href = href;
@@ -145,7 +161,7 @@ function words(view) {
   const text = view.root.querySelector(".text p");
   const whole = step.text.map((piece) => piece.text).join("");
   if (view.least) put(text, ` ${whole.split(/(?<=[.:]) /)[0]}`);
-  else if (text.textContent !== whole) text.replaceChildren(...step.text.map((piece) => (piece.href ? anchor(piece) : piece.text)));
+  else if (text.textContent !== whole) text.replaceChildren(...step.text.flatMap((piece) => worded(view, piece)));
   const shapes = view.root.querySelector(".shapes");
   shapes.hidden = view.depth === "idea";
   put(shapes, step.shapes);

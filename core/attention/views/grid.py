@@ -4,8 +4,8 @@ The page draws on a canvas, so it handles more than bertviz's views: 12 layers x
 second. It works by keyboard, announces the position, and has a table beside every picture. Like bertviz's pages it
 makes no requests and runs only its own scripts (`core.webpage`).
 
-Colors run from the page's background (zero) through cividis; those of a difference from orange (negative) through the
-background to blue. Weights that were not computed are hatched, unlike zeros.
+Colors run from the page's background (zero) through a branch's color; those of a difference from orange (negative)
+through the background to blue. Weights that were not computed are hatched, unlike zeros.
 
 numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 """
@@ -38,6 +38,7 @@ def render(
     layer: int | None = None,
     head: int | None = None,
     theme: Name = "light",
+    branch: str = "encoder",
     title: str = "Attention",
     difference: bool = False,
     bits: Bits = 8,
@@ -50,6 +51,7 @@ def render(
     Args:
         layer, head: the initial selection; with both, that head is open.
         theme: colors for a light or a dark page.
+        branch: whose color the weights have.
         title: the page's title, plain text.
         difference: the weights have a sign (`core.attention.combine.difference`); implied by any negative weight.
         bits: weights are quantized to 255 steps up to the largest of their head, or 65,535 with 16; differences to 127
@@ -74,7 +76,7 @@ def render(
         "layer": layer or 0,
         "head": head or 0,
         "open": single or (layer is not None and head is not None),
-        "colors": color_scale(theme, signed),
+        "colors": color_scale(theme, signed, branch),
         "accent": THEMES[theme].selection,
         "hints": {view: content("attention", "all").part(f"Hint: {view}") for view in ("all", "one")},
     }
@@ -99,16 +101,18 @@ def height(attention_map: AttentionMap) -> int:
     return max(710, min(1_200, 270 + attention_map.layers * (cell + 5)))
 
 
-def color_scale(theme: Name, signed: bool = False) -> list[tuple[float, str]]:
+def color_scale(theme: Name, signed: bool = False, branch: str = "encoder") -> list[tuple[float, str]]:
     """The colors as (position, color) with positions from 0 to 1; with a sign, zero is at 0.5."""
-    look = THEMES[theme]
+    look = THEMES[theme].of(branch)
     return list(look.differences if signed else look.amounts)
 
 
 def _style(theme: Name) -> str:
     look = THEMES[theme]
     return (
-        colors(theme) + f":root {{ --accent: {look.selection}; --edge: {look.muted}; }}\n" + component_asset("grid.css")
+        colors(theme)
+        + f":root {{ --accent: {look.selection}; --edge: {look.muted}; --hatch: {look.hatch}; }}\n"
+        + component_asset("grid.css")
     )
 
 

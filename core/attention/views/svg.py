@@ -44,7 +44,13 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 
 def head_svg(
-    attention_map: AttentionMap, layer: int, head: int, *, theme: Name = "light", title: str = "Attention"
+    attention_map: AttentionMap,
+    layer: int,
+    head: int,
+    *,
+    theme: Name = "light",
+    branch: str = "encoder",
+    title: str = "Attention",
 ) -> str:
     """One head: queries down, keys across, with a scale below.
 
@@ -57,7 +63,7 @@ def head_svg(
     check_head(attention_map, layer, head)
     rows, columns = attention_map.weights.shape[2:]
     signed = _signed(attention_map)
-    palette = _palette(theme, signed)
+    palette = _palette(theme, signed, branch)
     side, size = (22, 12) if max(rows, columns) <= 40 else (12, 9)
     letter = _LETTER * size
     queries, keys = (
@@ -92,9 +98,11 @@ def head_svg(
     return _document(max(right + 60, end + 100), bottom + 56, title, description, body, theme)
 
 
-def all_svg(attention_map: AttentionMap, *, theme: Name = "light", title: str = "Attention") -> str:
+def all_svg(
+    attention_map: AttentionMap, *, theme: Name = "light", branch: str = "encoder", title: str = "Attention"
+) -> str:
     """All heads, layers down and heads across; each is drawn up to its own largest weight."""
-    palette = _palette(theme, _signed(attention_map))
+    palette = _palette(theme, _signed(attention_map), branch)
     rows, columns = attention_map.weights.shape[2:]
     high = round(_THUMBNAIL * max(0.4, min(2.5, rows / columns)))
     left, top, gap = 36, 66, 6
@@ -153,20 +161,20 @@ def _pooled(cells: Indices) -> Indices:
     return pooled
 
 
-def _palette(theme: Name, signed: bool) -> list[str]:
-    """256 colors: 255 steps, and one for cells that were not computed."""
-    stops, colors = zip(*color_scale(theme, signed), strict=True)
+def _palette(theme: Name, signed: bool, branch: str) -> list[str]:
+    """256 colors: 255 steps, and one for cells that were not computed, which is transparent."""
+    stops, colors = zip(*color_scale(theme, signed, branch), strict=True)
     channels = np.array([list(bytes.fromhex(color[1:])) for color in colors])
     at = np.linspace(0, 1, _STEPS)
     mixed = np.rint(np.stack([np.interp(at, stops, channel) for channel in channels.T], axis=1)).astype(np.uint8)
-    return [f"#{bytes(color).hex()}" for color in mixed] + [THEMES[theme].unseen]
+    return [f"#{bytes(color).hex()}" for color in mixed] + [THEMES[theme].ground]
 
 
 def _image(cells: Indices, left: float, top: float, right: float, bottom: float, palette: Sequence[str]) -> str:
     picture = Image.fromarray(cells)
     picture.putpalette(bytes.fromhex("".join(color[1:] for color in palette)))
     file = io.BytesIO()
-    picture.save(file, "PNG")
+    picture.save(file, "PNG", transparency=_NOT_COMPUTED)
     return (
         f'<image x="{left:g}" y="{top:g}" width="{right - left:g}" height="{bottom - top:g}" '
         f'preserveAspectRatio="none" style="image-rendering:pixelated" '
@@ -175,10 +183,10 @@ def _image(cells: Indices, left: float, top: float, right: float, bottom: float,
 
 
 def _frame(left: float, top: float, right: float, bottom: float, theme: Name) -> str:
-    """A frame whose fill shows where nothing was computed."""
+    """A hatched frame, which shows where nothing was computed."""
     return (
         f'<rect x="{left - 1:g}" y="{top - 1:g}" width="{right - left + 2:g}" height="{bottom - top + 2:g}" '
-        f'fill="{THEMES[theme].unseen}" stroke="{COLORS[theme]["line"]}"/>'
+        f'fill="url(#hatch)" stroke="{COLORS[theme]["line"]}"/>'
     )
 
 
@@ -204,6 +212,8 @@ def _document(width: float, height: float, title: str, description: str, body: S
  role="img" font-family="{_FONT}" fill="{colors["text"]}">
 <title>{_safe(title)}</title>
 <desc>{_safe(description)}</desc>
+<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<path d="M3 0V6" stroke="{THEMES[theme].hatch}" stroke-width="1.5"/></pattern>
 <rect width="100%" height="100%" fill="{colors["back"]}"/>
 {content}
 </svg>

@@ -88,7 +88,9 @@ def grammar(view: View) -> None:
         Panel(
             f"{spec.slug}-relation",
             f"{spec.name}: {words.label('heads')} {relation}",
-            figures.score_grid((counts.right / counts.n).astype(np.float32), f"right on {relation}", theme=theme()),
+            figures.score_grid(
+                (counts.right / counts.n).astype(np.float32), f"right on {relation}", theme=theme(spec.branch)
+            ),
             words.part("Alt: heads", sentences=here, **numbers),
             partial(grids_table, {"right": counts.right / counts.n}),
             file=f"{spec.slug}-{relation}",

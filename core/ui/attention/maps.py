@@ -149,13 +149,14 @@ def all_maps(view: View) -> None:
     layer, head = (0, 0) if single else _opened(shown, about, view)
 
     def page(name: Name, layer: int | None, head: int | None, bits: Bits = 8) -> str:
-        return grid.render(shown, theme=name, title=title, difference=signed, layer=layer, head=head, bits=bits)
+        look = {"theme": name, "branch": spec.branch, "title": title}
+        return grid.render(shown, **look, difference=signed, layer=layer, head=head, bits=bits)
 
     def picture() -> str:
         return (
-            head_svg(shown, 0, 0, theme=appearance, title=title)
+            head_svg(shown, 0, 0, theme=appearance, branch=spec.branch, title=title)
             if single
-            else all_svg(shown, theme=appearance, title=title)
+            else all_svg(shown, theme=appearance, branch=spec.branch, title=title)
         )
 
     tokens = len(shown.query_tokens)

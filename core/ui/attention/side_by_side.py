@@ -221,7 +221,7 @@ def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], vi
         return _Shown(spec, read, layer, head)
     title = f"{spec.name}, layer {layer + 1}, head {head + 1}"
     selection = sentence.selection
-    figure = figures.attention_map(attention_map, layer, head, selection.at, theme=theme())
+    figure = figures.attention_map(attention_map, layer, head, selection.at, theme=theme(spec.branch))
     figure.update_traces(showscale=False, selector={"type": "heatmap"})
     figure.update_layout(height=360, xaxis={"title": None, "tickangle": -90}, yaxis={"title": None})
     st.markdown(f"**{plain(menus.title)}: {plain(spec.name)}**  \nlayer {layer + 1}, head {head + 1}")
@@ -286,7 +286,7 @@ def _cross_map(spec: CheckpointSpec, attention_map: AttentionMap, view: View) ->
     Panel(
         f"{spec.slug}-cross",
         view.words.part("Title: cross", model=plain(spec.name)),
-        figures.attention_map(attention_map, layer, head, theme=theme()),
+        figures.attention_map(attention_map, layer, head, theme=theme(spec.branch)),
         view.words.part(
             "Alt: cross",
             generated=len(attention_map.query_tokens),

@@ -142,16 +142,16 @@ def _picture(shown: Shown, spec: CheckpointSpec, selection: Selection, view: Vie
     step, values, computed = shown.step, shown.values, shown.computed
     # keys and values of cross-attention are of the source, whose tokens are others
     token = selection.at if shown.rows == selection.tokens[: len(shown.rows)] and selection.at < len(values) else None
-    maps = step.axes == MAPS
+    maps, look = step.axes == MAPS, theme(spec.branch)
     if not maps:
-        figure = figures.vectors(values, shown.rows, accent(spec.branch), token, theme=theme())
+        figure = figures.vectors(values, shown.rows, look.role(step.name) or accent(spec.branch), token, theme=look)
     elif step.name == "mask" and computed is not None:
-        figure = figures.mask(computed, shown.rows, shown.columns, token, theme=theme())
+        figure = figures.mask(computed, shown.rows, shown.columns, token, theme=look)
     elif step.name == "weights" and computed is not None:
-        figure = figures.weights(values, computed, shown.rows, shown.columns, token, theme=theme())
+        figure = figures.weights(values, computed, shown.rows, shown.columns, token, theme=look)
     else:
         known = values if computed is None else np.where(computed, values, np.float32(np.nan))
-        figure = figures.scores(known, shown.rows, shown.columns, token, theme=theme())
+        figure = figures.scores(known, shown.rows, shown.columns, token, theme=look)
     of = f", {shown.head}" if shown.head else ""
     legend = _legend(shown, view)
     chosen = f"“{shown.rows[token]}”, " + view.words.part("Selected", token=token + 1) if token is not None else ""
@@ -192,7 +192,7 @@ def _legend(shown: Shown, view: View) -> str:
         if ends.beyond:
             parts.append(words.part("Legend: clipped", end=figures.written(ends.at, 2), count=f"{ends.beyond:,}"))
     if computed is not None and not computed.all():
-        parts.append(words.part("Legend: gray"))
+        parts.append(words.part("Legend: hatched"))
     return " ".join(part for part in parts if part)
 
 

@@ -174,7 +174,7 @@ def attention_map(
     rows, columns = weights.shape
     view.picture(
         "alignment",
-        figures.alignment_map(alignment.source, alignment.target, weights, step, theme=theme()),
+        figures.alignment_map(alignment.source, alignment.target, weights, step, theme=theme(view.spec.branch)),
         figures.alignment_table(alignment.source, alignment.target, weights),
         select=lambda key: clicks(key, rows * columns, lambda index: choose(index // columns)),
         which=which,

@@ -105,13 +105,13 @@ def heads_panel(
     else:
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, view)
+            _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, branch, view)
         with right:
             _keys(attention_map, layer, head, 1, selection, view)
     view.try_and_notice(attention_map.kind, about=_about(measured, followed, layer, head, view))
     if attention_map.note:
         st.caption(plain(attention_map.note))
-    _downloads(trace, attention_map, layer, head, state)
+    _downloads(trace, attention_map, layer, head, branch, state)
     _strongest(attention_map, layer, head, view)
 
     def go(to_layer: int, to_head: int) -> None:
@@ -121,7 +121,7 @@ def heads_panel(
     roles = st.expander(view.words.label("scores"), key=state.key("heads.scores"), on_change="rerun")
     if roles.open:  # closed, its picture is not made
         with roles:
-            _roles(measured, (layer, head), view, go)
+            _roles(measured, (layer, head), branch, view, go)
     where = view.words.part(f"Where: {attention_map.kind}")
     view.how_it_works("Formula" if attention_map.allowed is None else "Formula with a mask", where=where)
 
@@ -178,7 +178,9 @@ def _selected(attention_map: AttentionMap, layer: int, head: int, query: int, vi
     return f"{sentence} {_short(tokens[0])} → {_short(tokens[1][key])}."
 
 
-def _heat_map(attention_map: AttentionMap, layer: int, head: int, stem: str, selection: Selection, view: View) -> None:
+def _heat_map(
+    attention_map: AttentionMap, layer: int, head: int, stem: str, selection: Selection, branch: str, view: View
+) -> None:
     weights = attention_map.weights[layer, head]
     query, key = divmod(int(weights.argmax()), weights.shape[1])
     notes = [] if attention_map.computed(layer, head).all() else [view.words.part("Not computed")]
@@ -187,7 +189,7 @@ def _heat_map(attention_map: AttentionMap, layer: int, head: int, stem: str, sel
     panel = Panel(
         "heat",
         f"Layer {layer + 1}, head {head + 1}",
-        figures.attention_map(attention_map, layer, head, selection.at, theme=theme()),
+        figures.attention_map(attention_map, layer, head, selection.at, theme=theme(branch)),
         f"{_selected(attention_map, layer, head, selection.at, view)} "
         + view.words.part(
             "Alt: heat map",
@@ -280,7 +282,7 @@ def _about(
     return sentence
 
 
-def _roles(measured: HeadScores, selected: tuple[int, int], view: View, go: Go) -> None:
+def _roles(measured: HeadScores, selected: tuple[int, int], branch: str, view: View, go: Go) -> None:
     """Draw head scores as a grid, whose cells open a head, with buttons that open the strongest heads."""
     names = list(measured.grids)
     preferred = next((n for n in ("previous", "same place") if n in names), names[0])
@@ -307,7 +309,7 @@ def _roles(measured: HeadScores, selected: tuple[int, int], view: View, go: Go) 
     panel = Panel(
         "attention-scores",
         f"Score {LABELS[name]} of every head",
-        figures.score_grid(grid, meaning(name), selected, theme=theme()),
+        figures.score_grid(grid, meaning(name), selected, theme=theme(branch)),
         view.words.part("Alt: scores", score=LABELS[name]),
         partial(grids_table, {LABELS[score]: grid for score, grid in measured.grids.items()}),
         note=view.words.part("Scores", score=meaning(name).capitalize()),
@@ -315,12 +317,14 @@ def _roles(measured: HeadScores, selected: tuple[int, int], view: View, go: Go) 
     panel.draw(view.state, **clicks(panel.key(view.state), grid.size, lambda at: go(*divmod(at, heads))))
 
 
-def _downloads(trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, state: PageState) -> None:
+def _downloads(
+    trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, branch: str, state: PageState
+) -> None:
     """Offer this head, and the weights of all, created on request."""
     stem, where = f"{trace.checkpoint}-{attention_map.kind}", f"layer {layer + 1}, head {head + 1}"
     title = f"Attention of {trace.checkpoint}, {map_name(attention_map).lower()}, {where}"
     stem = f"{stem}-layer{layer + 1}-head{head + 1}"
-    picture = partial(head_svg, attention_map, layer, head, theme=theme().name, title=title)
+    picture = partial(head_svg, attention_map, layer, head, theme=theme().name, branch=branch, title=title)
     download_svg(picture, stem, state.key("heads.svg"), of="picture")
     download_csv(partial(head_table, attention_map, layer, head), stem, state.key("heads.csv"), of="weights")
     download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")
