@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import fields
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -149,8 +150,8 @@ def all_maps(view: View) -> None:
     layer, head = (0, 0) if single else _opened(shown, about, view)
 
     def page(name: Name, layer: int | None, head: int | None, bits: Bits = 8) -> str:
-        look = {"theme": name, "branch": spec.branch, "title": title}
-        return grid.render(shown, **look, difference=signed, layer=layer, head=head, bits=bits)
+        look = partial(grid.render, shown, theme=name, branch=spec.branch, title=title, difference=signed)
+        return look(layer=layer, head=head, bits=bits)
 
     def picture() -> str:
         return (
