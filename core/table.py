@@ -31,7 +31,10 @@ _MARKDOWN = re.compile(r"[\\|\[\]*_<>`]")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Named columns, and rows with a cell for each of them; None is an empty cell."""
+    """Named columns, and rows with a cell for each of them; None is an empty cell.
+
+    Names may repeat, as the tokens of a text do.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -56,9 +59,16 @@ class Table:
         cells = [values if isinstance(values, Sequence) else values.tolist() for values in columns.values()]
         return cls(tuple(columns), tuple(zip(*cells, strict=True)))
 
-    def records(self) -> list[dict[str, Cell]]:
-        """The rows as mappings from column names, as ``st.dataframe`` takes them."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+    def keyed(self) -> dict[str, list[Cell]]:
+        """The columns as ``st.dataframe`` takes them, by keys that are unlike: ``the``, then ``the (2)``."""
+        names, columns = set(self.columns), dict[str, list[Cell]]()
+        for at, name in enumerate(self.columns):
+            key, time = name, 1
+            while key in columns or (time > 1 and key in names):
+                time += 1
+                key = f"{name} ({time})"
+            columns[key] = [row[at] for row in self.rows]
+        return columns
 
     def csv(self) -> str:
         """Comma-separated values with a line of column names; empty without columns."""

@@ -24,11 +24,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import SIZES, Setup, Trained, usual_pooling, usual_rate
 from core.settings import ASSETS
+from core.words import WORD
 
 if TYPE_CHECKING:
     from core.checkpoints.spec import Checkpoint, CheckpointSpec
@@ -39,7 +41,7 @@ TRAIN, HELD_OUT, EVERY = 40, 20, 3
 """Passages of both halves; one of so many countries is held out."""
 LONGEST = 8
 """Tokens of an answer."""
-_WORDS = re.compile(r"\w+")
+_WORDS = regex.compile(WORD)
 
 
 @lru_cache(maxsize=1)

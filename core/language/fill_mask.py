@@ -30,7 +30,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.permuted import at_once
 from core.language.text import clean
-from core.language.tokens import check_length, label, likeliest, own_language, style, tokenize, words
+from core.language.tokens import Style, check_length, label, likeliest, own_language, read_piece, style, tokenize, words
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
 from core.settings import ASSETS
@@ -231,12 +231,13 @@ def refill(
     return (*parts, Part(masked.text[at:])) if masked.text[at:] else tuple(parts)
 
 
-def _joined_text(checkpoint: Checkpoint, token_id: int, kind: str) -> tuple[bool, str]:
+def _joined_text(checkpoint: Checkpoint, token_id: int, kind: Style) -> tuple[bool, str]:
     """Whether a token continues the text before it, and its text."""
-    text = label(checkpoint.tokenizer, token_id)
-    if kind == "wordpiece":
-        return (True, text[2:]) if text.startswith("##") and len(text) > 2 else (False, text)
     piece = str(checkpoint.tokenizer.convert_ids_to_tokens(token_id))
+    text, _, marked = read_piece(piece, kind)
+    text = text or label(checkpoint.tokenizer, token_id)
+    if kind == "wordpiece":
+        return marked, text
     return kind in ("byte-level", "sentencepiece") and piece[:1] not in ("Ġ", "▁"), text
 
 

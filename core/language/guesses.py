@@ -12,12 +12,13 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
+import regex
 from rapidfuzz.distance import OSA
 
 MAX_CHARS = 60
 """The most characters of a guess; the rest is ignored."""
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
-_NO_LETTER = re.compile(r"[^\w\s]|_")
+_NO_LETTER = regex.compile(r"[^\p{L}\p{M}\p{N}\s\u200c\u200d]")
 _DOUBLED = re.compile(r"(.)\1+")
 _LONG = 5
 

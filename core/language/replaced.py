@@ -21,6 +21,7 @@ from core.language.text import clean
 from core.language.tokens import check_length, describe, tokenize, words
 from core.language.types import Token
 from core.lazy import torch
+from core.words import is_word
 
 SHARE = 0.15
 """Of the words that are masked where the visitor has not chosen any."""
@@ -56,7 +57,7 @@ class Detection:
 def some_words(tokens: Sequence[Token], seed: int) -> tuple[int, ...]:
     """Positions of about `SHARE` of the words, at least one, sampled with the seed; whole words."""
     numbers = words(tokens)
-    ordinary = sorted({numbers[i] for i, token in enumerate(tokens) if not token.special and token.text.isalnum()})
+    ordinary = sorted({numbers[i] for i, token in enumerate(tokens) if not token.special and is_word(token.text)})
     if not ordinary:
         raise InputUnusable("There is no word in this text that could be masked. Type a sentence of a few words.")
     count = max(1, round(SHARE * len(ordinary)))

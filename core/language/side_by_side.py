@@ -16,10 +16,11 @@ The probability that a causal model assigns to a sentence x is comparable across
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+import regex
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
@@ -31,6 +32,7 @@ from core.language.text import clean
 from core.language.tokens import describe, max_tokens, tokenize
 from core.language.types import Decoding, GenerationStep, MaskPrediction, Token
 from core.lazy import torch
+from core.words import SIGN, WORD
 
 MAX_CHARS = 600
 """One sentence, or a few: what two columns can show."""
@@ -43,8 +45,8 @@ BYTES = 160
 TOP = 5
 
 _MASK = r"\[mask\]|<mask>|<special1>|<extra_id_\d+>"
-_WORD = re.compile(rf"{_MASK}|\w+(?:['’\-]\w+)*|[^\w\s]+?", re.IGNORECASE)
-_IS_MASK = re.compile(_MASK, re.IGNORECASE)
+_WORD = regex.compile(rf"{_MASK}|{WORD}(?:['’\-]{WORD})*|{SIGN}", regex.IGNORECASE)
+_IS_MASK = regex.compile(_MASK, regex.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch, transformers
+from core.words import carried, in_word, is_mark, joins
 
 Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
 
@@ -164,10 +165,11 @@ def describe(
     kind, frame = _vocabulary(tokenizer).style, _vocabulary(tokenizer).frame
     pieces = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
     tokens: list[Token] = []
+    spans = [(-1, -1)] * len(pieces) if offsets is None else whole_spans(text, offsets)
     for i, (token_id, piece) in enumerate(zip(ids, pieces, strict=True)):
         piece = str(piece)
         is_special = int(token_id) in frame
-        start, end = offsets[i] if offsets is not None else (-1, -1)
+        start, end = spans[i]
         while 0 <= start < end and text[start].isspace():
             start += 1
         if start >= end:
@@ -181,8 +183,23 @@ def describe(
         before = tokens[-1] if tokens else None
         same = words is not None and i > 0 and words[i] is not None and words[i] == words[i - 1]
         goes_on = marked or continues(kind, before, shown, leading, same)
-        tokens.append(Token(int(token_id), piece, shown, start, end, False, goes_on, leading))
+        replaced = None
+        if token_id == tokenizer.unk_token_id and text[max(0, start) : max(0, end)] != piece:
+            replaced = text[max(0, start) : max(0, end)]
+        tokens.append(Token(int(token_id), piece, shown, start, end, False, goes_on, leading, replaced))
     return tuple(tokens)
+
+
+def whole_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """``offsets`` with the marks and joiners after them that a normalizer dropped, which belong to no other token."""
+    starts = {start for start, end in offsets if start < end}
+    spans = []
+    for start, end in offsets:
+        if start < end:
+            while end < len(text) and end not in starts and is_mark(text[end]):
+                end += 1
+        spans.append((start, end))
+    return spans
 
 
 def words(tokens: Sequence[Token]) -> tuple[int, ...]:
@@ -198,7 +215,7 @@ def label(tokenizer: transformers.PreTrainedTokenizerBase, token_id: int) -> str
     if token_id in _vocabulary(tokenizer).special:
         return str(tokenizer.convert_ids_to_tokens(token_id))
     text, leading, marked = read_piece(str(tokenizer.convert_ids_to_tokens(token_id)), style(tokenizer))
-    return visible(("##" if marked else "") + text) or ("␣" if leading else "∅")
+    return ("##" if marked else "") + visible(text) or ("␣" if leading else "∅")
 
 
 def likeliest(
@@ -213,12 +230,17 @@ def likeliest(
 
 
 def visible(text: str) -> str:
-    """``text`` with visible signs for a leading space and for unprintable characters."""
-    if text.startswith(" "):
-        text = "␣" + text[1:]
-    if text.isprintable():
-        return text
-    return "".join(_DRAWN.get(c) or (c if c.isprintable() else f"‹u+{ord(c):04x}›") for c in text)
+    """``text`` with visible signs for a leading space, for unprintable characters and under marks without a letter.
+
+    A joiner inside a character or a word that it shapes stays.
+    """
+    if text.isascii() and text.isprintable():
+        return "␣" + text[1:] if text.startswith(" ") else text
+    text = carried(text)
+    shown = "".join(
+        _DRAWN.get(c) or (c if c.isprintable() or joins(text, at) else f"‹u+{ord(c):04x}›") for at, c in enumerate(text)
+    )
+    return "␣" + shown[1:] if shown.startswith(" ") else shown
 
 
 def continues(kind: Style, before: Token | None, text: str, leading: bool, same_word: bool) -> bool:
@@ -233,7 +255,7 @@ def continues(kind: Style, before: Token | None, text: str, leading: bool, same_
         if before.leading_space and not before.text:
             return True  # the space before a word as a token of its own
         # "fork," is one word for SentencePiece; a visitor who masks "fork" means the letters.
-        return bool(text and before.text) and text[0].isalnum() and before.text[-1].isalnum()
+        return bool(text and before.text) and in_word(before.text[-1]) and in_word(text[0])
     return False
 
 

@@ -22,6 +22,13 @@ class Token:
     continuation: bool = False
     """Whether it continues the word before it."""
     leading_space: bool = False
+    replaced: str | None = None
+    """Of an unknown token the text that it stands for, empty where no offsets tell; None for all other tokens."""
+
+    @property
+    def original(self) -> str:
+        """What was typed for it: its text, or that which an unknown token replaced."""
+        return self.text if self.replaced is None else self.replaced
 
 
 @dataclass(frozen=True, slots=True)

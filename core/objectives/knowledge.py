@@ -23,6 +23,7 @@ from typing import Literal
 
 from core.objectives import masked
 from core.objectives.spans import group_adjacent
+from core.words import WORDS
 
 Level = Literal["basic", "phrase", "entity"]
 Unit = tuple[int, ...]
@@ -95,7 +96,7 @@ def marked(words: Sequence[str], typed: Sequence[str]) -> tuple[Unit, ...]:
     """The occurrences in ``words`` of the units that a visitor typed, ignoring case; none overlap."""
     lower, used, result = [word.lower() for word in words], set[int](), list[Unit]()
     for unit in typed:
-        parts_of_unit = re.findall(r"\w+|[^\w\s]", unit.lower())
+        parts_of_unit = WORDS.findall(unit.lower())
         for start in range(len(words) - len(parts_of_unit) + 1) if parts_of_unit else ():
             positions = tuple(range(start, start + len(parts_of_unit)))
             if lower[start : start + len(parts_of_unit)] == parts_of_unit and not used & set(positions):

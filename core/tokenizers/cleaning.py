@@ -41,6 +41,7 @@ from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.language.text import sentences
 from core.settings import raised_with, settings
 from core.turns import turns
+from core.words import WORDS as TOKENS
 
 WORDS, SENTENCES, SPAN = 5, 3, 3
 """Words of a line, sentences of a page, and sentences of a repeated span."""
@@ -113,7 +114,7 @@ def _line(page: int, text: str, least: int) -> Line:
 def _page_fate(page: str, lines: Sequence[Line], banned: Sequence[str], least: int) -> Fate | None:
     """What removes the whole page, if anything does."""
     lower = page.lower()
-    if set(re.findall(r"\w+", lower)) & {word.lower() for word in banned}:
+    if set(TOKENS.findall(lower)) & {word.lower() for word in banned}:
         return "list"
     if "lorem ipsum" in lower:
         return "lorem"
@@ -145,7 +146,6 @@ BANDS, MINIMA = 50, 4
 """Bands, and minima in each: nearly all pairs at J = 0.8 are candidates, 96% of those at J = 0.5."""
 MAX_PAIRS = 20_000
 UNITS = {"paragraph": "Paragraphs", "line": "Lines"}
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 _SPLIT = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
 
 
@@ -237,7 +237,7 @@ def exact(text: str, length: int = LENGTH) -> Exact:
     Raises:
         InputEmpty: no tokens.
     """
-    found = list(_TOKEN.finditer(text))
+    found = list(TOKENS.finditer(text))
     if not found:
         raise InputEmpty("There is no text to read. Type some, or upload a file.")
     ids = np.unique([match[0] for match in found], return_inverse=True)[1].astype(np.int64)
@@ -271,7 +271,7 @@ def near(text: str, unit: str = "paragraph", ngram: int = NGRAM, jaccard: float 
     documents = tuple(part.strip() for part in _SPLIT[unit].split(text) if part.strip())
     if len(documents) < 2:
         raise InputEmpty(f"There is only one document. Separate {unit}s by {_BREAKS[unit]}, or choose other units.")
-    tokens = [_TOKEN.findall(document.lower()) for document in documents]
+    tokens = [TOKENS.findall(document.lower()) for document in documents]
     grams = [frozenset(zip(*(words[i:] for i in range(ngram)), strict=False)) for words in tokens]
     minima: dict[int, NDArray[np.uint64]] = {}
     first = MinHash(num_perm=BANDS * MINIMA)

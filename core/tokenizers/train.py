@@ -5,7 +5,7 @@ Unigram shrinks: it starts from many frequent substrings and prunes, round by ro
 text's likelihood least (Kudo, 2018, section 3.2). The library's trainer does that, once for each size. Its hash tables
 make the last digits of its probabilities differ from run to run.
 
-Words are runs of letters and digits, or of other characters; ``▁`` marks a word that follows a space.
+Words are runs of letters and digits with their marks, or of other characters; ``▁`` marks a word that follows a space.
 
 BPE: words are counted, and each starts as its characters. In every step the adjacent pair with the highest count,
 
@@ -26,19 +26,20 @@ its own: the library releases the interpreter lock while it trains, and holds it
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
+import regex
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from core.errors import InputUnusable
 from core.tokenizers import bpe, unigram, wordpiece
 from core.tokenizers.samples import whole
 from core.turns import turns
+from core.words import SIGN, WORD
 
 Kind = Literal["bpe", "wordpiece", "unigram"]
 MOST_TEXT = 4_000
@@ -47,7 +48,7 @@ MOST = 1_500
 """The largest vocabulary."""
 _STAGES = 6
 _POINTS = 16
-_WORD = re.compile(r"\w+|[^\w\s]+")
+_WORD = regex.compile(f"{WORD}|(?:{SIGN})+")
 _UNKNOWN = "<unk>"
 
 

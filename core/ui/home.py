@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 from urllib.parse import parse_qsl
 
+import regex
 import streamlit as st
 from pydantic import Field
 from streamlit.delta_generator import DeltaGenerator
@@ -29,6 +29,7 @@ from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Text
 from core.ui.section import Section, View
+from core.words import SIGN, WORD
 
 SENTENCE = Text(
     name="text",
@@ -44,7 +45,7 @@ _FIRST = 4
 """The word of the sample that is masked at first."""
 _GUESSES = 5
 _TYPED = "[MASK]"
-_UNITS = re.compile(r"\[MASK\]|\w+(?:['’]\w+)*|[^\w\s]")
+_UNITS = regex.compile(rf"\[MASK\]|{WORD}(?:['’]{WORD})*|{SIGN}")
 _PICTURE_STYLE = f"""<style>
 .st-key-home-picture {{ min-height: {HEIGHT + 60}px; }}
 .atlas-skeleton {{ height: {HEIGHT}px; border-radius: .5rem; background: rgba(128,128,128,.08); display: flex;

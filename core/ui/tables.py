@@ -45,7 +45,7 @@ def data_table(
         select: what a click on a row does, as :func:`streamlit.dataframe` takes it.
     """
     st.dataframe(
-        rows.records() if isinstance(rows, Table) else rows,
+        rows.keyed() if isinstance(rows, Table) else rows,
         hide_index=True,
         key=key or None,
         height=height or "auto",

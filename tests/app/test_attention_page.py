@@ -118,3 +118,15 @@ def test_without_a_model_it_says_so(
     use_checkpoints(tmp_path)
     at = page()
     assert "No live model is installed here." in words(at.info[0].value)
+
+
+def test_the_table_of_a_head_has_a_column_for_every_token(checkpoint_dir: Path, open_tables: None) -> None:
+    text = "the cat saw the cat and the cat"
+    at = page(model="dir-tiny-bert", text=text, layer="1", head="2")
+    table = next(frame.value for frame in at.dataframe if "query \\ key" in frame.value)
+    shown = session.trace("dir-tiny-bert", text).maps[0]
+    assert shown.key_tokens.count("the") == 3
+    assert table.shape == (len(shown.query_tokens), 1 + len(shown.key_tokens))
+    assert {"the", "the (2)", "the (3)"} <= set(table.columns)
+    for row, weights in zip(table.values.tolist(), shown.weights[0, 1], strict=True):
+        assert row[1:] == pytest.approx(weights.tolist())

@@ -358,6 +358,9 @@ def test_queries_times_keys_by_hand() -> None:
 
 def test_a_matrix_and_grids_are_empty_where_nothing_is_finite() -> None:
     values = np.array([[0.5, np.nan], [np.inf, -np.inf]], dtype=np.float32)
+    again = matrix_table("token", ["the", "cat", "the"], ["the", "cat", "the"], np.arange(9.0).reshape(3, 3))
+    assert again.csv() == "token,the,cat,the\nthe,0,1,2\ncat,3,4,5\nthe,6,7,8\n", "a token that returns is a column"
+    assert again.keyed()["the (2)"] == [2.0, 5.0, 8.0]
     assert matrix_table("token", ["a", "=b"], ["=c", 2], values).csv() == "token,'=c,2\na,0.5,\n'=b,,\n"
     grid = np.array([[0.5, np.nan]], dtype=np.float32)
     assert grids_table({"previous": grid, "first": grid + 1}).csv() == "layer,head,previous,first\n1,1,0.5,1.5\n1,2,,\n"

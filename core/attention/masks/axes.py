@@ -5,12 +5,12 @@ Tokens here are words and punctuation marks: a mask depends on positions, not on
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import OutOfRange
+from core.words import CONTRACTED
 
 MOST = 64
 """The most tokens on one axis."""
@@ -40,20 +40,7 @@ class Axes:
 
 def split(text: str) -> tuple[str, ...]:
     """The words and punctuation marks of ``text``, in order."""
-    tokens: list[str] = []
-    inside = False
-    for character in text:
-        if character.isspace():
-            inside = False
-        elif unicodedata.category(character)[0] in "PS" and character not in "'’":
-            tokens.append(character)
-            inside = False
-        elif inside:
-            tokens[-1] += character
-        else:
-            tokens.append(character)
-            inside = True
-    return tuple(tokens)
+    return tuple(CONTRACTED.findall(text))
 
 
 def numbered(n: int) -> tuple[str, ...]:

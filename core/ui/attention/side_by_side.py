@@ -265,10 +265,10 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
         )
         for model in shown
     ]
-    columns: dict[str, Sequence[str]] = {"word": (*words, ELSEWHERE)}
+    columns: list[Sequence[str]] = [(*words, ELSEWHERE)]
     for row in rows:
         numbers = zip(row.weights, row.computed, strict=True)
-        columns[row.title] = (*(f"{w:.3f}" if able else "not computed" for w, able in numbers), f"{row.rest:.3f}")
+        columns.append((*(f"{w:.3f}" if able else "not computed" for w, able in numbers), f"{row.rest:.3f}"))
     title, titles = f"What “{words[word]}” attends to", ", ".join(row.title for row in rows)
     st.markdown(f"**What “{plain(words[word])}” attends to**, the word at the dotted line")
     Panel(
@@ -276,7 +276,7 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
         title,
         word_bars(words, word, rows, theme=theme()),
         f"{title} in the sentence “{' '.join(words)}”, by {titles}.",
-        Table.from_columns(columns),
+        Table(("word", *(row.title for row in rows)), tuple(zip(*columns, strict=True))),
     ).draw(state)
 
 

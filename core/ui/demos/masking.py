@@ -11,6 +11,7 @@ from core.links import parameters as link
 from core.ui.chips import token_chips
 from core.ui.demos.cover import Judge, verdict
 from core.ui.param import Carried
+from core.words import is_word
 
 MASK = Carried(name="mask", label="Masked tokens", as_=link.Integers(high=599, most=64))
 """The masked positions, counted with special tokens."""
@@ -47,7 +48,7 @@ def mask_chips(
 def last_word(tokens: Sequence[Token]) -> tuple[int, ...]:
     """The positions of the text's last word; none where it has no word."""
     numbers = words(tokens)
-    last = [number for number, token in zip(numbers, tokens, strict=True) if not token.special and token.text.isalnum()]
+    last = [number for number, token in zip(numbers, tokens, strict=True) if not token.special and is_word(token.text)]
     return tuple(i for i, number in enumerate(numbers) if last and number == last[-1])
 
 
@@ -82,7 +83,7 @@ def judge_of(tokens: Sequence[Token], predictions: Sequence[MaskPrediction]) -> 
 
 def _verdict(guess: str, gap: Sequence[MaskPrediction], tokens: Sequence[Token]) -> str:
     originals = [tokens[prediction.position] for prediction in gap]
-    truth = "" if originals[0].special else "".join(token.text for token in originals)
+    truth = "" if originals[0].special else "".join(token.original for token in originals)
     if len(gap) == 1:
         return verdict(guess, gap[0].tokens, gap[0].probabilities, truth)
     whole = "".join(prediction.tokens[0].removeprefix("##") for prediction in gap)

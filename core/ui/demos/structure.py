@@ -23,6 +23,7 @@ from core.ui.demos.masking import MASK, ONE, judge_of, mask_chips
 from core.ui.glossary import sentences
 from core.ui.param import Seed, Text
 from core.vectors import elmo
+from core.words import is_word
 
 TEXT = Text(
     name="text",
@@ -64,7 +65,7 @@ def _one(view: DemoView, tokens: Sequence[Token], usual: int, reach: int = 1) ->
 def _last_word(tokens: Sequence[Token]) -> int:
     """The position of the last token with a letter or a digit, or of the first that may be chosen."""
     able = [i for i, token in enumerate(tokens) if not token.special]
-    return next((i for i in reversed(able) if tokens[i].text.isalnum()), next(iter(able), 0))
+    return next((i for i in reversed(able) if is_word(tokens[i].text)), next(iter(able), 0))
 
 
 def _measured(view: DemoView) -> None:
@@ -81,7 +82,7 @@ def draw_spans(view: DemoView) -> None:
     text = TEXT.draw(state, tag="spans")
     tokens = view.computed("", prepare, text).tokens
     numbers = words(tokens)
-    able = [i for i, token in enumerate(tokens) if not token.special and token.text.isalnum()]
+    able = [i for i, token in enumerate(tokens) if not token.special and is_word(token.text)]
     middle = {numbers[i] for i in able[len(able) // 2 :][:2]}
     usual = tuple(i for i in able if numbers[i] in middle)
     masked = mask_chips(
@@ -123,7 +124,7 @@ def draw_unified(view: DemoView) -> None:
     given = first, second, at, TOP_K
     ours = view.computed("predicting", structure.under_masks, *given)
     theirs = session.computed("predicting", structure.under_masks, base, *given)
-    if view.uncovered(ONE, word_judge(ours["both"], tokens[at].text), first, second, at):
+    if view.uncovered(ONE, word_judge(ours["both"], tokens[at].original), first, second, at):
         shown = [
             Prediction(f"{title}, {name}", top, {"mask": title, "model": name})
             for name, found in ((view.words.label("ours"), ours), (BASE, theirs))
@@ -148,7 +149,7 @@ def draw_directions(view: DemoView) -> None:
     at = _one(view, tokens, _last_word(tokens))
     found = _sides(tokens, at)
     plain = session.computed("predicting", predict, base, session.computed("", prepare, base, text, (at,)), TOP_K)
-    if view.uncovered(ONE, word_judge(found.both, tokens[at].text), text, at):
+    if view.uncovered(ONE, word_judge(found.both, tokens[at].original), text, at):
         tops = (found.left, found.right, found.both, *(top for top in plain if top.position == at))
         names = [view.words.label(name) for name in ("left", "right", "both", "plain")]
         shown = [Prediction(name, top, {"read": name}) for name, top in zip(names, tops, strict=True)]

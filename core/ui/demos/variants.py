@@ -45,7 +45,7 @@ def translation_demo(view: DemoView) -> None:
     joined = view.computed("", bilingual.prepare, first, second, masked)
     predictions = view.computed("predicting", bilingual.predict, joined, TOP_K)
     originals = [
-        "" if (token := joined.tokens[prediction.position]).special else token.text for prediction in predictions
+        "" if (token := joined.tokens[prediction.position]).special else token.original for prediction in predictions
     ]
     truth = originals[0] if len(predictions) == 1 else ""
     if view.uncovered(FIRST, word_judge(predictions[0].with_translation, truth), first, second, masked):
