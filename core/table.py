@@ -26,7 +26,7 @@ Row = TypeVar("Row")
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """A text that begins with one of them may be evaluated as a formula, also with the full-width forms."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_MARKDOWN = re.compile(r"[\\|\[\]*_<>`]")
+_MARKDOWN = re.compile(r"[\\|\[\]*_<>`&]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ import unicodedata
 
 import regex
 
+JOINERS = "\u200c\u200d"
+"""Zero-width non-joiner and joiner."""
 WORD = r"[\p{L}\p{N}_][\p{L}\p{N}\p{M}_\u200c\u200d]*"
 """A run of letters, digits and underscores with the marks and joiners among them; a pattern of `regex`."""
 SIGN = r"(?![\s\p{L}\p{N}_])\X"
@@ -45,7 +47,7 @@ def in_word(character: str) -> bool:
 
 def joins(text: str, at: int) -> bool:
     """Whether the character is a joiner that shapes what it stands between: emoji, or letters of a joining script."""
-    return text[at] in "\u200c\u200d" and bool(_JOINED.match(text, at))
+    return text[at] in JOINERS and bool(_JOINED.match(text, at))
 
 
 def graphemes(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 from typing import Annotated
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -24,6 +25,7 @@ from pydantic.dataclasses import dataclass
 from core.errors import RoomRefused, RoomUnknown
 from core.rooms.store import Memory, Store, redis_store
 from core.settings import raised_with, settings
+from core.words import JOINERS, graphemes
 
 MAX_QUESTION = 200
 """The longest question, in characters."""
@@ -74,8 +76,13 @@ class Room:
 
 
 def clean(text: str, most: int = MAX_ANSWER) -> str:
-    """``text`` on one line, without invisible characters, cut after ``most`` characters."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:most].rstrip()
+    """``text`` on one line, without invisible characters except joiners, cut to ``most`` characters or fewer.
+
+    No character is cut in two: emoji keep their joiners, letters their marks.
+    """
+    line = " ".join("".join(c if c.isprintable() or c in JOINERS else " " for c in text).split())
+    ends = accumulate(map(len, graphemes(line[: 2 * most])))
+    return line[: max((end for end in ends if end <= most), default=0)].strip(JOINERS + " ")
 
 
 def tally(answers: Iterable[str], options: tuple[str, ...] = ()) -> list[tuple[str, int]]:

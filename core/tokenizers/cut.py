@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import regex
+from rapidfuzz.distance import Indel
+
 from core.errors import InputUnusable
-from core.language.tokens import DECODERS, continues, read_piece, visible
+from core.language.tokens import DECODERS, continues, read_piece, visible, whole_spans
 from core.language.types import Token
 from core.tokenizers.known import TokenizerInfo, data, engine, whole_words
 from core.tokenizers.samples import whole
+from core.words import WORDS, bare, counted, graphemes
 
 UNKNOWN_WORD = "[UNK]"
-_WORD = re.compile(r"\w+|[^\w\s]")
 MOST = 40
 """Characters of a word that is tokenized step by step."""
 Measure = Literal["characters", "bytes", "tokens"]
@@ -78,7 +83,7 @@ def cut(info: TokenizerInfo, text: str) -> Tokenization:
     style = DECODERS.get(type(tokenizer.decoder).__name__, "plain")
     name = unknown_piece(info)
     unknown = None if name is None else tokenizer.token_to_id(name)
-    ids, words, offsets = encoded.ids, encoded.word_ids, encoded.offsets
+    ids, words, offsets = encoded.ids, encoded.word_ids, whole_spans(text, encoded.offsets)
     tokens: list[Token] = []
     strange = set()
     for i, number in enumerate(ids):
@@ -86,9 +91,9 @@ def cut(info: TokenizerInfo, text: str) -> Tokenization:
         piece = str(tokenizer.id_to_token(number))
         if number == unknown and text[start:end] != piece:
             strange.add(i)
-            while start < end and text[start].isspace():
+            while start < end and text[start].isspace() and not text[start:end].isspace():
                 start += 1
-            tokens.append(Token(number, piece, piece, start, end))
+            tokens.append(Token(number, piece, piece, start, end, replaced=text[start:end]))
             continue
         if number in added:
             tokens.append(Token(number, piece, piece, start, end, special=True))
@@ -121,12 +126,12 @@ def _words(info: TokenizerInfo, text: str) -> Tokenization:
     listed = whole_words(info)
     tokens = []
     strange = set()
-    for i, match in enumerate(_WORD.finditer(text)):
+    for i, match in enumerate(WORDS.finditer(text)):
         word = match.group().lower()
         number = listed.get(word)
         if number is None:
             strange.add(i)
-            tokens.append(Token(-1, UNKNOWN_WORD, UNKNOWN_WORD, *match.span()))
+            tokens.append(Token(-1, UNKNOWN_WORD, UNKNOWN_WORD, match.start(), match.end(), replaced=match.group()))
         else:
             tokens.append(Token(number, word, word, *match.span()))
     return Tokenization(info, text, tuple(tokens), frozenset(strange), " ".join(token.piece for token in tokens))
@@ -162,10 +167,6 @@ def words(info: TokenizerInfo, text: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-_NEAR = 8
-"""The most spaces that a decoder inserts before a token; a match farther away is another token."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lost:
     """The difference between a text and the text decoded from its ids. All zero and empty where there is none."""
@@ -174,7 +175,13 @@ class Lost:
     unknown: tuple[str, ...] = ()
     """The substrings that became unknown tokens, in order."""
     capitals: int = 0
+    """Characters that lost their upper case."""
     accents: int = 0
+    """Marks dropped from Latin, Greek and Cyrillic letters."""
+    marks: int = 0
+    """Marks dropped from other letters, such as vowel signs."""
+    composed: int = 0
+    """Characters spelled with other code points, to Unicode the same characters."""
     spaces_inserted: int = 0
     """Positions where spaces were inserted."""
     spaces_removed: int = 0
@@ -182,7 +189,7 @@ class Lost:
     dropped: int = 0
     """Characters other than spaces that belong to no token."""
     rewritten: tuple[tuple[str, str], ...] = ()
-    """Substrings that became something else: (before, after)."""
+    """Characters that became something else: (before, after)."""
 
     def summary(self) -> str:
         """All losses on one line."""
@@ -191,14 +198,16 @@ class Lost:
         counts = (
             (self.capitals, "{} lost", "capital"),
             (self.accents, "{} lost", "accent"),
+            (self.marks, "{} lost", "combining mark"),
+            (self.composed, "{} with other code points", "character"),
             (self.spaces_removed, "spaces lost at {}", "position"),
             (self.spaces_inserted, "spaces inserted at {}", "position"),
             (self.dropped, "{} dropped", "character"),
         )
-        parts = [said.format(_many(count, word)) for count, said, word in counts if count]
+        parts = [said.format(counted(count, word)) for count, said, word in counts if count]
         if self.unknown:
             shown = ", ".join(f"“{_short(word)}”" for word in dict.fromkeys(self.unknown[:12]))
-            parts.insert(0, f"{_many(len(self.unknown), 'unknown token')} ({_short(shown, 80)})")
+            parts.insert(0, f"{counted(len(self.unknown), 'unknown token')} ({_short(shown, 80)})")
         if self.rewritten:
             before, after = self.rewritten[0]
             more = len(self.rewritten) - 1
@@ -206,63 +215,126 @@ class Lost:
         return "; ".join(parts) or "round trip not lossless"
 
 
+@dataclass(frozen=True, slots=True)
+class _Character:
+    """A character as readers count them, or an unknown token, with what the alignment compares."""
+
+    text: str
+    keys: tuple[str, ...]
+    """Its letters and marks without case and compatibility forms; of an unknown token one key, that no letter has."""
+
+    @property
+    def unknown(self) -> bool:
+        return self.keys == _UNKNOWN
+
+
+_UNKNOWN = ("unknown",)
+
+
 def lost(cut: Tokenization) -> Lost:
-    """Compare the text of ``cut`` with the text decoded from its ids."""
+    """Compare the text of ``cut`` with the text decoded from its ids, character by character.
+
+    The alignment has the fewest insertions and deletions (Indel distance) of letters and marks without case and
+    compatibility forms; then each character is compared with what it became.
+    """
     text, decoded = cut.text, cut.decoded
     if text == decoded:
         return Lost(True)
-    capitals = accents = spaces_inserted = spaces_removed = dropped = at = cursor = 0
-    rewritten = []
-    for index, token in enumerate(cut.tokens):
-        if token.start < 0 or token.end <= token.start or not token.text:
-            continue
-        source, readable_text = text[token.start : token.end], token.text
-        if index not in cut.unknown and not token.special and source != readable_text:
-            readable = "".join(sign for sign in source if unicodedata.category(sign) not in ("Cc", "Cf"))
-            dropped += len(source) - len(readable)
-            changes = _changes(readable, readable_text)
-            if changes is None:
-                rewritten.append((source, readable_text))
-            else:
-                capitals, accents = capitals + changes[0], accents + changes[1]
-        index_in_decoded = decoded.find(readable_text, cursor, cursor + len(readable_text) + _NEAR)
-        if index_in_decoded < 0:
-            at = max(at, token.end)
-            continue
-        before, after = text[at : token.start], decoded[cursor:index_in_decoded]
-        dropped += sum(not sign.isspace() for sign in before)
-        spaces_before, spaces_after = len([c for c in before if c.isspace()]), len(after)
-        if (not after or after.isspace()) and before != after:
-            spaces_inserted, spaces_removed = (
-                spaces_inserted + (spaces_after > spaces_before),
-                spaces_removed + (spaces_after < spaces_before),
-            )
-        at, cursor = max(at, token.end), index_in_decoded + len(readable_text)
-    rest = text[at:]
-    dropped += sum(not sign.isspace() for sign in rest)
-    spaces_removed += any(sign.isspace() for sign in rest) and not decoded[cursor:]
-    unknown = tuple(text[t.start : t.end] for i, t in enumerate(cut.tokens) if i in cut.unknown)
-    return Lost(False, unknown, capitals, accents, spaces_inserted, spaces_removed, dropped, tuple(rewritten))
+    strange = [cut.tokens[index] for index in sorted(cut.unknown)]
+    pieces = {token.piece for token in strange}
+    before = _characters(text, pieces, [(token.start, token.end) for token in strange])
+    after = _characters(decoded, pieces)
+    became, between = _aligned(before, after)
+    counts: Counter[str] = Counter()
+    rewritten: list[tuple[str, str]] = []
+    for old, new in between:
+        removed, inserted = (sum(c.isspace() for c in part) for part in (old, new))
+        counts["spaces_removed"] += removed > inserted
+        counts["spaces_inserted"] += inserted > removed
+        gone, come = ("".join(c for c in part if not c.isspace()) for part in (old, new))
+        if come:
+            rewritten.append((gone, come))
+        else:
+            counts["dropped"] += sum(not c.isspace() for c in old)
+    for character, now in zip(before, became, strict=True):
+        if now and not character.unknown and not _count_changes(character.text, now, counts):
+            rewritten.append((character.text, now))
+    return Lost(False, tuple(text[t.start : t.end] for t in strange), **counts, rewritten=tuple(rewritten))
 
 
-def _changes(source: str, shown: str) -> tuple[int, int] | None:
-    """Numbers of lost capitals and accents; None if ``source`` changed in another way."""
-    low = source.lower()
-    capitals = sum(letter != lowered for letter, lowered in zip(source, low, strict=False))
-    if low == shown:
-        return capitals, 0
-    bare = _bare(low)
-    if bare == shown:
-        return capitals, sum(_bare(c) != c for c in unicodedata.normalize("NFC", low))
-    return None
+def _characters(text: str, pieces: Collection[str], unknown: Sequence[tuple[int, int]] = ()) -> list[_Character]:
+    """The characters of ``text``; its spans ``unknown``, and ``pieces`` wherever they are written, are one each."""
+    literal = "|".join(map(re.escape, pieces))
+    spans = sorted({*unknown, *(match.span() for match in (re.finditer(literal, text) if literal else ()))})
+    characters, at = [], 0
+    for start, end in (*spans, (len(text), len(text))):
+        characters += [_Character(sign, _keys(sign)) for sign in graphemes(text[at:start])]
+        if start < end and start >= at:
+            characters.append(_Character(text[start:end], _UNKNOWN))
+        at = max(at, end)
+    return characters
 
 
-def _bare(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+def _keys(character: str) -> tuple[str, ...]:
+    if character.isspace():
+        return (" ",)
+    return tuple(unicodedata.normalize("NFKD", unicodedata.normalize("NFD", character).casefold()))
 
 
-def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
+def _aligned(
+    before: Sequence[_Character], after: Sequence[_Character]
+) -> tuple[list[str], list[tuple[list[str], list[str]]]]:
+    """What each character of ``before`` became, empty for nothing; and what was removed and inserted between these."""
+    left, right = ([(key, at) for at, c in enumerate(part) for key in c.keys] for part in (before, after))
+    parts: list[list[int]] = [[] for _ in before]
+    source: dict[int, int] = {}  # of each character of after the one of before that it came from
+    for step in Indel.opcodes([key for key, _ in left], [key for key, _ in right]):
+        if step.tag == "equal":
+            for i, j in zip(range(step.src_start, step.src_end), range(step.dest_start, step.dest_end), strict=True):
+                source.setdefault(right[j][1], left[i][1])
+                parts[left[i][1]].append(right[j][1])
+    became = ["".join(c.text for c in after[min(own) : max(own) + 1]) if own else "" for own in parts]
+    inside = {at for own in parts if own for at in range(min(own), max(own) + 1)}
+    between: defaultdict[int, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    last = -1  # the last character of before that became something
+    for at, own in enumerate(parts):
+        if own:
+            last = at
+        else:
+            between[last][0].append(before[at].text)
+    last = -1
+    for at, character in enumerate(after):
+        last = source.get(at, last)
+        if at not in inside:
+            between[last][1].append(character.text)
+    return became, [between[at] for at in sorted(between)]
+
+
+def _count_changes(old: str, new: str, counts: Counter[str]) -> bool:
+    """Count what a character lost; False if it changed in another way."""
+    if old == new:
+        return True
+    if unicodedata.normalize("NFD", old) == unicodedata.normalize("NFD", new):
+        counts["composed"] += 1
+        return True
+    letter, marks, hidden = _apart(old)
+    new_letter, new_marks, new_hidden = _apart(new)
+    if new_letter not in (letter, letter.lower()) or new_marks > marks or new_hidden > hidden or old.isspace():
+        return False
+    counts["capitals"] += new_letter != letter
+    counts["accents" if _ACCENTED.match(letter) else "marks"] += marks - new_marks
+    counts["dropped"] += hidden - new_hidden
+    return True
+
+
+_ACCENTED = regex.compile(r"[\p{Latin}\p{Greek}\p{Cyrillic}]")
+
+
+def _apart(character: str) -> tuple[str, int, int]:
+    """The letter of a character, the number of its marks that take no room, and of its control characters."""
+    letters = bare(character)
+    visible_ones = "".join(c for c in letters if unicodedata.category(c) not in ("Cc", "Cf"))
+    return visible_ones, len(unicodedata.normalize("NFD", character)) - len(letters), len(letters) - len(visible_ones)
 
 
 def _short(text: str, most: int = 16) -> str:

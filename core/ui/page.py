@@ -87,7 +87,7 @@ def through_page_table() -> None:
 
 
 def plain(text: str) -> str:
-    """``text`` with Markdown, LaTeX and directives escaped: what a visitor typed is shown as typed.
+    """``text`` with Markdown, entities, LaTeX and directives escaped: what a visitor typed is shown as typed.
 
     A URL becomes code. Streamlit turns every URL in a text into a link, however it is escaped, and a
     notice of the app must not link where a visitor wants.
@@ -98,6 +98,12 @@ def plain(text: str) -> str:
     )
 
 
-_MARK = re.compile(r"[\\`*_{}\[\]()<>#+\-.!|$~:]")
+def pill(text: str) -> str:
+    """The same for the label of a pill, where Streamlit takes an emoji before the first space as an icon."""
+    first, space, rest = plain(text).partition(" ")
+    return f"{first}\u00a0{rest}" if space and not any(map(str.isalnum, first)) else first + space + rest
+
+
+_MARK = re.compile(r"[\\`*_{}\[\]()<>#+\-.!|$~:&]")
 _ADDRESS = re.compile(r"((?:https?://|www\.|(?<![\w.+-])[\w.+-]++@[\w-]+\.)[\w./:@?&=%+~,;-]*)", re.IGNORECASE)
 """What GitHub's Markdown links by itself, and more; nothing that means something inside a code span or a directive."""

@@ -27,7 +27,7 @@ from core.errors import AtlasError, RoomRefused, RoomsUnavailable, RoomUnknown
 from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, Question, Room, View, clean, rooms, spelled
 from core.ui.component import Component, Message
 from core.ui.links import go_to, shortest_query
-from core.ui.page import base_path, css, plain
+from core.ui.page import base_path, css, pill, plain
 
 _SEAT, _SAID, _LEFT, _KEPT = "atlas.room", "atlas.room.said", "atlas.room.left", "atlas.room.kept"
 RENEW = 30.0
@@ -252,7 +252,7 @@ def _answer(seat: Seat, question: Question) -> None:
         chosen = st.pills(
             label("answer"),
             range(len(question.options)),
-            format_func=lambda number: plain(question.options[number]),
+            format_func=lambda number: pill(question.options[number]),
             default=None if given is None else question.options.index(given),
             key=key,
         )

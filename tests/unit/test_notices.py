@@ -10,9 +10,10 @@ import pytest
 import streamlit as st
 
 from core import catalogue, checkpoints
+from core.table import escape_markdown
 from core.ui import glossary
 from core.ui.glossary import quoting_terms
-from core.ui.page import plain
+from core.ui.page import pill, plain
 from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,6 +121,13 @@ def test_no_notice_goes_past_the_glossary() -> None:
 )
 def test_an_address_is_code_which_no_browser_makes_a_link_of(typed: str, shown: str) -> None:
     assert plain(typed) == shown
+
+
+def test_what_was_typed_is_shown_as_typed() -> None:
+    assert plain("x &lt; y &copy; R&D") == "x \\&lt; y \\&copy; R\\&D"
+    assert escape_markdown("x &lt; y") == "x \\&lt; y"
+    assert pill("👩‍👩‍👧 a b") == "👩‍👩‍👧\u00a0a b", "Streamlit takes an emoji before a space as an icon"
+    assert pill("the end b") == "the end b"
 
 
 def test_a_long_text_is_read_once() -> None:

@@ -212,3 +212,5 @@ def test_codes_and_answers_are_cleaned() -> None:
     assert spelled(" b c\ndf ") == "BCDF"
     assert clean("  a\u202e \x00 b\n") == "a b"
     assert clean("x" * 50) == "x" * 40
+    assert clean("👩\u200d👩\u200d👧 می\u200cخواهم\u200d") == "👩\u200d👩\u200d👧 می\u200cخواهم"
+    assert clean("x" * 38 + "👩\u200d👩") == "x" * 38, "no character is cut in two"

@@ -274,6 +274,25 @@ def test_pictures_hold_what_they_are_given() -> None:
     assert [a.text for a in arcs.layout.annotations] == ["<b>ab</b>"]
 
 
+@pytest.mark.parametrize(
+    ("slug", "text", "said"),
+    [
+        ("atlas-bart", "ප්\u200dරකාශක", "spaces inserted at 1 position"),
+        ("atlas-t5", "？……", "“？” became “?” and 2 more"),
+        ("atlas-t5", "ﬁne ① Ⅷ ½", "“ﬁ” became “fi” and 3 more"),
+        ("atlas-t5", "cafe\u0301", "1 character with other code points"),
+        ("minilm", "cafe\u0301", "1 accent lost"),
+        ("minilm", "İstanbul IŞIK ılık", "5 capitals lost; 2 accents lost"),
+        ("minilm", "हिन्दी", "1 combining mark lost"),
+        ("minilm", "a\nb", "“⏎” became “␣”"),
+        ("minilm", "[UNK] 💩 x", "1 unknown token (“💩”)"),
+        ("atlas-t5", "a\nb", "1 unknown token (“⏎”)"),
+    ],
+)
+def test_losses_count_what_readers_call_characters(slug: str, text: str, said: str) -> None:
+    assert lost(cut(HERE[slug], text)).summary() == said
+
+
 def test_a_text_without_pieces_is_wholly_lost() -> None:
     nothing = Tokenization(TokenizerInfo("x", "x", "wordpiece", 1, (), None), " ", (), frozenset(), "")
     assert nothing.characters == 1.0

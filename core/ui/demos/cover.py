@@ -18,7 +18,7 @@ from core.language.guesses import MAX_CHARS, among, in_order, plain_words, same_
 from core.language.tokens import visible
 from core.language.types import GenerationStep
 from core.ui.links import PageState
-from core.ui.page import plain
+from core.ui.page import pill, plain
 from core.ui.param import Toggle
 
 COVER = Toggle(name="cover", label="Guess first")
@@ -152,7 +152,7 @@ def keep_step(state: PageState, slot: str, step: int) -> None:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 34 else text[:33].rstrip() + "…"
+    return pill(text if len(text) <= 34 else text[:33].rstrip() + "…")
 
 
 def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:

@@ -118,7 +118,7 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
     shown = []
     for number, prediction in enumerate(predictions, 1):
         token = sentence.tokens[prediction.position]
-        original = "" if token.special else token.text
+        original = "" if token.special else token.original
         name = f"Mask {number}, in place of “{original}”" if original else f"Mask {number}"
         columns: dict[str, object] = {"mask": number, "token": prediction.position + 1, "original": original}
         shown.append(Prediction(f"{name} (token {prediction.position + 1})", prediction, columns))

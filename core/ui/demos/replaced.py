@@ -71,7 +71,7 @@ def _show(view: DemoView, detection: Detection) -> None:
     rows = [
         {
             "token": i,
-            "original": detection.before[i].text,
+            "original": detection.before[i].original,
             "in the input": detection.after[i].text,
             "generator's probability": chances.get(i),
             "replaced": i in detection.replaced,

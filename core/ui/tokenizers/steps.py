@@ -252,7 +252,7 @@ def _choose_word(state: PageState, info: TokenizerInfo, typed: str) -> str:
         state.set(part=None)
         return parts[0]
     longest = max(range(len(parts)), key=lambda i: len(parts[i]))
-    options = {str(i + 1): f"{i + 1}: {readable(info, part)}" for i, part in enumerate(parts)}
+    options = {str(i + 1): plain(f"{i + 1}: {readable(info, part)}") for i, part in enumerate(parts)}
     at = min(PART.with_(default=longest + 1).value(state), len(parts))
     picked = st.pills(
         f"Pre-tokenized into {len(parts)} words; follow",
