@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from core.content import page_title
+from core.content import content
 from tests.browser.conftest import ROOT, Visitor
 
 PAGES = sorted({path.stem for path in (ROOT / "pages").glob("*.py")} - {"home"})
@@ -21,10 +21,10 @@ def test_sidebar_names_every_page_and_leads_there(visitor: Visitor) -> None:
     assert visitor.requests
     side = page.get_by_test_id("stSidebarNav")
     for name in PAGES:
-        link = side.get_by_role("link", name=page_title(name), exact=True)
+        link = side.get_by_role("link", name=content(name).title, exact=True)
         expect(link).to_have_attribute("href", re.compile(f"/{name}$"))
-    side.get_by_role("link", name=page_title("sources"), exact=True).click()
-    expect(page).to_have_title(f"{page_title('sources')} · Transformer Atlas")
+    side.get_by_role("link", name=content("sources").title, exact=True).click()
+    expect(page).to_have_title(f"{content('sources').title} · Transformer Atlas")
     expect(page).to_have_url(re.compile("/sources($|[?])"))
     visitor.settle()
 
@@ -159,3 +159,16 @@ def test_p_presents_a_section_in_large_type_and_escape_returns(visitor: Visitor)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("present"))
     expect(page.get_by_role("button", name="Present")).to_be_visible()
+
+
+def test_icons_and_tables_have_the_pages_size_again_after_a_presentation(visitor: Visitor) -> None:
+    page = visitor.open("/attention")
+    icon = page.get_by_test_id("stTooltipIcon").locator("svg").first
+    width = icon.evaluate("icon => icon.getBoundingClientRect().width")
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Exit")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Present")).to_be_visible()
+    visitor.settle()
+    assert icon.evaluate("icon => icon.getBoundingClientRect().width") == width

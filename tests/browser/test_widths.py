@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import TimeoutError, ViewportSize, expect
 
 from core.catalogue.schema import BRANCHES
-from core.content import content, page_title
+from core.content import content
 from tests.browser.axe import findings
 from tests.browser.conftest import ROOT, Visitor
 
@@ -67,7 +67,7 @@ def test_a_page_opens_and_never_scrolls_sideways_and_branches_show_all_their_sec
 ) -> None:
     page = visitor.open(PATHS[name])
     title = "Transformer Atlas"
-    expect(page).to_have_title(title if name == "home" else f"{page_title(name)} · {title}")
+    expect(page).to_have_title(title if name == "home" else f"{content(name).title} · {title}")
     assert page.get_by_test_id("stAlertContentError").count() == 0
     assert findings(page) == []  # every section, in both themes and on a telephone too: tests/nightly/test_axe.py
     fits(visitor, *(SECTIONS if name in BRANCHES else ()))

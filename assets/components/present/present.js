@@ -29,7 +29,17 @@ export default function (component) {
   const button = parentElement.querySelector("button");
   const state = parentElement.atlas || (parentElement.atlas = {});
   Object.assign(state, { on: data.on, send: setTriggerValue });
-  const turn = () => state.send("sent", { to: state.on ? "page" : "hall" });
+  // Streamlit computes the pixels of icons and of tables' rows from the root's size while it renders. So that has to be
+  // the page's again before the run that ends a presentation, whose styles leave only as it is drawn.
+  const root = document.documentElement.style;
+  if (!data.on) {
+    state.size = getComputedStyle(document.documentElement).fontSize;
+    root.removeProperty("font-size");
+  }
+  const turn = () => {
+    if (state.on) root.setProperty("font-size", state.size ?? "17px", "important");
+    state.send("sent", { to: state.on ? "page" : "hall" });
+  };
   button.textContent = data.label;
   button.setAttribute("aria-keyshortcuts", data.on ? "Escape" : "p");
   const said = parentElement.querySelector("[role=status]");
