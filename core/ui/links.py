@@ -43,6 +43,9 @@ _EPOCH = "links.epoch"
 _LINKED = "go"
 """Marks the query of a link to the page that it is on; no URL of the app contains it."""
 _SENTENCE = "links.sentence"
+_LEFT = "links.left"
+"""Values of views by page and query, left before a run could write what was typed there to their address."""
+_MOST_LEFT = 20
 
 
 @dataclass(slots=True)
@@ -94,6 +97,8 @@ class PageState:
     """Whether the sentence arrives in this run."""
     offers: dict[str, Any] = field(default_factory=dict)
     """What the foot of the page offers of each figure drawn in this run (:class:`core.ui.panel.Offer`)."""
+    mends: bool = False
+    """Whether the browser's URL is to be replaced, since it lacks what the view shows, or has what it refuses."""
     replaces: bool = False
     """Whether the browser replaces its URL by one with the sentence, which adds no step to the history."""
 
@@ -187,16 +192,21 @@ def open_page(page: str) -> PageState:
         stored.shortest = stored.link  # the run that read the link did not finish
     # A page opened from the sidebar has no query: the visitor returns to the last view of it.
     addressed = linked or by_history() or (elsewhere and bool(query))
+    ahead = stored is not None and _is_ahead(page, stored)
     if stored is None or (addressed and query != stored.link):
+        if stored is not None and ahead:
+            _leave(page, stored)
         values, refused = links.read(page, query)
+        left = st.session_state.get(_LEFT, {}).pop((page, urlencode(query)), None) if by_history() else None
+        ahead = left is not None
         shown = None if _EPOCH in st.session_state else _epoch_shown(page)
         stored = _Stored(
-            values,
+            left or values,
             epoch=shown or st.session_state.get(_EPOCH, 0) + 1,
             link=query,
             sent=address if stored is None else stored.sent,
             # Where the browser shows the page already, its widgets may be ahead of its URL.
-            shortest=None if shown is None else query,
+            shortest=links.write(page, values)[0] if ahead else None if shown is None else query,
             refused=tuple(refusal.sentence for refusal in refused),
         )
         st.session_state[_EPOCH] = stored.epoch
@@ -216,6 +226,7 @@ def open_page(page: str) -> PageState:
         above=above,
         travels=not stored.back,
         entered=elsewhere and not by_history(),
+        mends=ahead and by_history(),
     )
 
 
@@ -223,6 +234,8 @@ def close_page(state: PageState) -> None:
     """Write the state to the URL if they differ."""
     stored: _Stored = st.session_state[_slot(state.page)]
     query, too_long = links.write(state.page, state.values)
+    if state.values.get("tab") != stored.values.get("tab") and _is_ahead(state.page, stored):
+        _leave(state.page, stored)
     stored.values = dict(state.values)
     if too_long:
         st.caption(words("Too long"))
@@ -238,6 +251,31 @@ def close_page(state: PageState) -> None:
         stored.sent = link
         st.query_params.from_dict(link)
     _forget_older(state.page, state.epoch)
+
+
+def store(key: str, values: Mapping[str, Value]) -> None:
+    """Store values that the widget ``key`` has sent, in a callback, before the run that they start.
+
+    Only a run that ends writes them to the URL, and a click on another section or page may interrupt it. A widget of an
+    earlier epoch stores nothing, nor does one whose parameter the page does not have.
+    """
+    page, epoch, _ = key.split(".", 2)
+    stored: _Stored | None = st.session_state.get(_slot(page))
+    if stored is not None and str(stored.epoch) == epoch:
+        stored.values |= {name: value for name, value in values.items() if name in links.PAGES[page]}
+
+
+def _is_ahead(page: str, stored: _Stored) -> bool:
+    """Whether widgets have sent values since a run last wrote the page's URL."""
+    return stored.shortest is not None and links.write(page, stored.values)[0] != stored.shortest
+
+
+def _leave(page: str, stored: _Stored) -> None:
+    """Keep the values of a view that is left for Back, whose address lacks some of them."""
+    left = st.session_state.setdefault(_LEFT, {})
+    left[page, urlencode(stored.link)] = stored.values
+    while len(left) > _MOST_LEFT:
+        left.pop(next(iter(left)))
 
 
 def page_link(
@@ -312,6 +350,7 @@ def words(part: str, /, **values: str) -> str:
 def instead(state: PageState, sentence: str) -> None:
     """Warn that a value of the link is refused, and which one replaces it; for checks that only the page can make."""
     (state.above or st).warning(plain(sentence), icon=":material/link_off:")
+    state.mends = True
 
 
 def within(state: PageState, name: str, wanted: int, low: int, high: int, usual: int | None = None) -> int:
@@ -437,7 +476,7 @@ def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None
         data |= {"title": view_title(state.page, section), "path": path}
     if state.page != "home":
         data["page"] = state.page
-    if whole and state.arrived and state.entered:
+    if whole and (state.mends or (state.arrived and state.entered)):
         state.replaces = True
         data["old"] = urlencode(st.query_params.to_dict())
     if whole:

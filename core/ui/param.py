@@ -1,7 +1,8 @@
 """A parameter of a page, declared once: its name in the URL, its label, its range, its widget.
 
 The declaration determines how a URL is read, refused and written, and which widget appears. A section draws the
-parameter and gets its value. What only a run knows (the layers of this model, the vocabularies installed) narrows the
+parameter and gets its value. A control's value is also stored as it arrives, before the run that it starts: a click
+elsewhere may interrupt that run before it draws the control. What only a run knows (the layers of this model, the vocabularies installed) narrows the
 declaration first::
 
     LAYER = Integer("layer", "Layer", low=1, high=200)
@@ -33,6 +34,7 @@ from core.ui.links import (
     forget_sentence,
     instead,
     sentence_typed,
+    store,
     travelling_sentence,
     without_masks,
     words,
@@ -111,13 +113,14 @@ class Control(Param[T]):
         """The widget's key without page and epoch; ``tag`` as :meth:`draw` takes it."""
         return f"{self.name}.{tag}" if tag else self.name
 
+    def taken(self, shown: Any) -> T:
+        """The value for what the widget shows; None is an empty one."""
+        return self.default if shown is None else shown  # type: ignore[no-any-return]
+
     def standing(self, state: PageState, slot: str = "") -> T:
         """What the control shows, also before it is drawn: in this run its widget may be ahead of the state."""
         key = state.key(slot or self.name)
-        if key not in st.session_state:
-            return self.value(state)
-        shown = st.session_state[key]
-        return self.default if shown is None else shown
+        return self.taken(st.session_state[key]) if key in st.session_state else self.value(state)
 
     def within_limits(self) -> Self:
         """The control as the installation's settings bound it."""
@@ -134,8 +137,26 @@ class Control(Param[T]):
         chosen = self.widget(state, self.slot(tag), before)
         if chosen != before and self.resets:
             state.set(**dict.fromkeys(self.resets))
-        state.set(**{self.name: None if chosen == self.default else self.written(chosen)})
+        state.set(**{self.name: self._stored(chosen)})
         return chosen
+
+    def _stored(self, chosen: T) -> Value:
+        return None if chosen == self.default else self.written(chosen)
+
+    def arrived(self, key: str) -> None:
+        """Store what the widget shows and drop what it resets, in a callback of the widget or of a button beside it."""
+        value = self._stored(self.taken(st.session_state.get(key)))
+        try:
+            if value is not None:
+                self.checked(value)
+        except ValueError:
+            return  # a run that draws the control says so
+        store(key, {**dict.fromkeys(self.resets), self.name: value})
+
+    def put(self, key: str, shown: Any) -> None:
+        """Let the widget show another value; for callbacks of buttons."""
+        st.session_state[key] = shown
+        self.arrived(key)
 
     def _common(self, state: PageState, slot: str) -> dict[str, Any]:
         """Arguments of all widgets."""
@@ -144,6 +165,8 @@ class Control(Param[T]):
             "help": self.help or state.helps.get(self.name),
             "width": self.width,
             "label_visibility": "collapsed" if self.hide_label else "visible",
+            "on_change": self.arrived,
+            "args": (state.key(slot),),
         }
 
 
@@ -305,12 +328,10 @@ class Words(Control[tuple[str, ...]]):
             chosen = st.multiselect(self.label, options, **common)
         else:
             chosen = st.pills(self.label, options, selection_mode="multi", **common | {"width": "content"})
-        return self._taken(chosen)
+        return self.taken(chosen)
 
-    def standing(self, state: PageState, slot: str = "") -> tuple[str, ...]:
-        return self._taken(super().standing(state, slot))
-
-    def _taken(self, chosen: Sequence[str]) -> tuple[str, ...]:
+    def taken(self, shown: Sequence[str] | None) -> tuple[str, ...]:
+        chosen = shown or ()
         taken = tuple(chosen if self.as_chosen else (word for word in self.options if word in chosen))
         return taken if self.may_be_empty else taken or self.default
 
@@ -347,7 +368,10 @@ class _Number(Control[T]):
             **self._common(state, slot),
             **({"placeholder": self.placeholder} if self.placeholder else {}),
         )
-        return self.default if chosen is None else number(chosen)
+        return self.taken(chosen)
+
+    def taken(self, shown: float | None) -> T:
+        return self.default if shown is None else self._type(shown)  # type: ignore[return-value]
 
 
 def _bound(value: float) -> str:
@@ -438,7 +462,7 @@ class Seed(Integer):
 
     def widget(self, state: PageState, slot: str, value: int) -> int:
         key, chosen = state.key(slot), super().widget(state, slot, value)
-        st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
+        self._button(key)
         return chosen
 
     @property
@@ -450,14 +474,16 @@ class Seed(Integer):
         """Draw the button alone; return the seed."""
         key = state.key(self.slot(tag))
         st.session_state.setdefault(key, self.value(state))
-        st.button(self.again, on_click=_next_seed, args=(key,), key=f"{key}.again", icon=":material/casino:")
+        self._button(key)
         seed = int(st.session_state[key])
         state.set(**{self.name: None if seed == self.default else seed})
         return seed
 
+    def _button(self, key: str) -> None:
+        st.button(self.again, on_click=self._next, args=(key,), key=f"{key}.again", icon=":material/casino:")
 
-def _next_seed(key: str) -> None:
-    st.session_state[key] = (int(st.session_state[key] or 0) + 1) % 2**31
+    def _next(self, key: str) -> None:
+        self.put(key, (int(st.session_state[key] or 0) + 1) % 2**31)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -505,7 +531,10 @@ class Text(Control[str]):
         return link.Text()
 
     def checked(self, raw: Value) -> str:
-        return str(raw)
+        text = str(raw)
+        if self.most is not None and len(text) > self.most:
+            raise ValueError(f"it has {len(text):,} characters, and {self.most:,} fit here")
+        return text
 
     def value(self, state: PageState) -> str:
         arriving = self.arriving(state) if state.values.get(self.name) is None else None
@@ -525,23 +554,28 @@ class Text(Control[str]):
         state.arrived |= bool(arriving) and state.values.get(self.name) is None
         chosen = super().draw(state, tag=tag)
         if arriving and chosen == arriving:
-            _sentence_note(state, state.key(self.slot(tag)), self.default)
+            _sentence_note(state, state.key(self.slot(tag)), self)
         return chosen
 
-    def standing(self, state: PageState, slot: str = "") -> str:
-        """The text in the box, also before it is drawn."""
-        return str(st.session_state.get(state.key(slot or self.name), self.value(state)) or "")
+    def taken(self, shown: str | None) -> str:
+        return shown or ""
+
+    def typed(self, key: str) -> None:
+        """Store the text; make it the visitor's sentence, if it is one."""
+        self.arrived(key)
+        text = str(st.session_state.get(key) or "").strip()
+        if self.sentence and text and len(text) <= MOST_TRAVELS and "\n" not in text:
+            sentence_typed(text, key.partition(".")[0], self.name)
 
     def widget(self, state: PageState, slot: str, value: str) -> str:
         common: dict[str, Any] = self._common(state, slot) | {"max_chars": self.most, "placeholder": self.placeholder}
-        if self.sentence:
-            common |= {"on_change": _typed, "args": (state.key(slot), state.page, self.name)}
+        common |= {"on_change": self.typed}
         draw: Callable[..., str | None] = st.text_area
         if self.height is None:
             draw, common["icon"] = st.text_input, self.icon
         else:
             common["height"] = self.height
-        typed = draw(self.label, self.standing(state, slot), **common) or ""
+        typed = self.taken(draw(self.label, self.standing(state, slot), **common))
         if self.samples:
             key = state.key(slot)
             with st.popover("Samples"):
@@ -549,7 +583,7 @@ class Text(Control[str]):
                     st.button(
                         _sample_label(title, sample),
                         key=f"{key}.sample.{title}",
-                        on_click=st.session_state.__setitem__,
+                        on_click=self.put,
                         args=(key, sample),
                         width="stretch",
                     )
@@ -560,13 +594,7 @@ MOST_TRAVELS = 300
 """Characters of the visitor's sentence; a longer text is no sentence, and stays on its page."""
 
 
-def _typed(key: str, page: str, name: str) -> None:
-    text = str(st.session_state.get(key) or "").strip()
-    if text and len(text) <= MOST_TRAVELS and "\n" not in text:
-        sentence_typed(text, page, name)
-
-
-def _sentence_note(state: PageState, key: str, sample: str) -> None:
+def _sentence_note(state: PageState, key: str, box: Text) -> None:
     """Say above the page where the sentence comes from, with a way back to the sample."""
     own = travelling_sentence()
     if own is None:
@@ -574,12 +602,12 @@ def _sentence_note(state: PageState, key: str, sample: str) -> None:
     with (state.above or st).container(horizontal=True, vertical_alignment="center", gap="small"):
         title = content("home", "home").title if own.page == "home" else content(own.page).title
         st.caption(f"{words('Your sentence')} {title}", width="content")
-        st.button("Use the sample", key=f"{key}.own", type="tertiary", on_click=_use_sample, args=(key, sample))
+        st.button("Use the sample", key=f"{key}.own", type="tertiary", on_click=_use_sample, args=(key, box))
 
 
-def _use_sample(key: str, sample: str) -> None:
+def _use_sample(key: str, box: Text) -> None:
     forget_sentence()
-    st.session_state[key] = sample
+    box.put(key, box.default)
 
 
 def _sample_label(title: str, sample: str) -> str:

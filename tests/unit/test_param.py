@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import links
 from core.ui import param
+from tests.app.history import back
 
 
 @pytest.fixture(autouse=True)
@@ -200,3 +201,99 @@ def test_of_many_options_those_spelled_alike_are_named() -> None:
     many = param.Choice(name="term", label="Term", options={f"term-{n}": "" for n in range(40)} | {"softmax": ""})
     with pytest.raises(ValueError, match=r"available here: softmax, .* and 37 more"):
         many.checked("sofmax")
+
+
+LEFT = """
+from core.links import register
+from core.ui.links import close_page, open_page, sections
+from core.ui.param import *
+from streamlit.runtime.pages_manager import PagesManager
+import streamlit as st
+
+PagesManager.uses_pages_directory = False
+declared = {declared}
+other = Integer(name="other", label="", low=0, high=9)
+tab = link.Choice(None, ("first", "second"))
+register("trial", {{"tab": tab, "p": declared.carried, "other": other.carried}})
+state = open_page("trial")
+chosen = sections(state, {{"first": "First", "second": "Second"}}, "first")
+state.set(tab=None if chosen == "first" else chosen)
+if chosen == "first":
+    declared.draw(state)
+close_page(state)
+"""
+KINDS = [
+    (CHOICE, "selectbox", "b", "b"),
+    (CHOICE.replace("Choice(", 'Choice(style="row", '), "button_group", "b", "b"),
+    ('Words(name="p", label="Some", options={"a": "A", "b": "B"}, default=("a",))', "button_group", ["a", "b"], "a,b"),
+    (INTEGER, "number_input", 7, "7"),
+    (INTEGER.replace("Integer(", 'Integer(style="slider", '), "slider", 7, "7"),
+    (INTEGER.replace("Integer(", 'Integer(style="menu", '), "selectbox", 7, "7"),
+    ('Real(name="p", label="T", low=0, high=9, default=1)', "slider", 7.5, "7.5"),
+    ('Unset(name="p", label="T", low=0, high=9)', "number_input", 7.5, "7.5"),
+    ('Seed(name="p")', "number_input", 7, "7"),
+    ('Toggle(name="p", label="On")', "toggle", True, "yes"),
+    (TEXT, "text_input", "typed", "typed"),
+    (TEXT, "text_input", "", ""),
+    (TEXT.replace("Text(", "Text(height=90, "), "text_area", "typed", "typed"),
+]
+
+
+def left(declared: str, kind: str, sent: Any, **query: str) -> AppTest:
+    """A page whose visitor sets the control and opens the other section before a run has drawn it."""
+    at = AppTest.from_string(LEFT.format(declared=declared), default_timeout=30)
+    for name, value in query.items():
+        at.query_params[name] = value
+    at.run()
+    getattr(at, kind)[-1].set_value(sent)
+    at.button_group[0].set_value("second")
+    return at.run()
+
+
+@pytest.mark.parametrize(("declared", "kind", "sent", "written"), KINDS)
+def test_what_is_set_is_stored_even_if_the_next_run_shows_another_section(
+    declared: str, kind: str, sent: Any, written: str
+) -> None:
+    at = left(declared, kind, sent)
+    assert carried(at) == written
+    at.button_group[0].set_value("first").run()
+    assert getattr(at, kind)[-1].value == sent
+    assert carried(at) == written
+
+
+def test_what_it_resets_is_dropped_on_the_way_to_another_section() -> None:
+    at = left('Choice(name="p", label="", options={"a": "A", "b": "B"}, resets=("other",))', "selectbox", "b", other="5")
+    assert "other" not in at.query_params
+
+
+def test_a_button_beside_a_box_is_stored_as_well() -> None:
+    at = AppTest.from_string(LEFT.format(declared='Seed(name="p")'), default_timeout=30).run()
+    at.button[0].click()
+    at.button_group[0].set_value("second").run()
+    assert carried(at) == "1"
+
+
+def test_back_to_a_view_that_was_left_while_typing_shows_what_was_typed() -> None:
+    """No address was ever written for it; an address that was stays as it was."""
+    at = left(TEXT, "text_input", "typed")
+    assert back(at).text_input[0].value == "typed"
+    at.text_input[0].set_value("later").run()
+    assert back(at).text_input[0].value == "sample"
+
+
+def test_a_widget_of_an_earlier_epoch_stores_nothing() -> None:
+    at = AppTest.from_string(LEFT.format(declared=TEXT), default_timeout=30).run()
+    old = at.text_input[0].set_value("typed")
+    sent = at._tree.get_widget_states()
+    assert old.id in {widget.id for widget in sent.widgets}
+    back(at, p="linked")
+    assert at._run(sent).text_input[0].value == "linked"
+
+
+@pytest.mark.parametrize("query", ["x" * 601, "x" * 5_000])
+def test_a_text_longer_than_its_box_is_refused_and_box_value_and_link_agree(query: str) -> None:
+    at = opened(TEXT.replace("Text(", "Text(most=600, "), p=query)
+    (warning,) = at.warning
+    assert f"it has {len(query):,} characters, and 600 fit here" in warning.value
+    assert (at.text_input[0].value, value_of(at)) == ("sample", "'sample'")
+    assert not opened(TEXT.replace("Text(", "Text(most=600, "), p="x" * 600).warning

@@ -250,10 +250,8 @@ class Menu(Integer):
             self.label,
             listed,
             index=listed.index(value),
-            key=state.key(slot),
-            width=self.width if isinstance(self.width, int) else 130,
             format_func=lambda number: f"{number:,}" if number else self.zero,
-            help=self.help,
+            **self._common(state, slot) | {"width": self.width if isinstance(self.width, int) else 130},
         )
 
 
@@ -302,7 +300,7 @@ def sample_pills(
         name = st.session_state[pills]
         if name is not None:
             for slot, text in zip(slots, named[name], strict=True):
-                st.session_state[state.key(slot)] = text
+                slots[slot].put(state.key(slot), text)
 
     with st.popover("Examples"):
         st.pills(
