@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zlib
 from typing import Any
 
 import numpy as np
@@ -21,5 +22,5 @@ def data_of(page: str) -> dict[str, Any]:
 def unpacked(kept: dict[str, Any]) -> np.ndarray[Any, Any]:
     """What `core.attention.views.export.by_head` was given."""
     kind = f"<{'i' if kept['signed'] else 'u'}{kept['bits'] // 8}"
-    whole = np.frombuffer(base64.b64decode(kept["bytes"]), dtype=kind).reshape(kept["shape"])
+    whole = np.frombuffer(zlib.decompress(base64.b64decode(kept["bytes"])), dtype=kind).reshape(kept["shape"])
     return whole * np.reshape(kept["scale"], (*kept["shape"][:2], 1, 1))

@@ -2,8 +2,8 @@
 
 The declaration determines how a URL is read, refused and written, and which widget appears. A section draws the
 parameter and gets its value. A control's value is also stored as it arrives, before the run that it starts: a click
-elsewhere may interrupt that run before it draws the control. What only a run knows (the layers of this model, the vocabularies installed) narrows the
-declaration first::
+elsewhere may interrupt that run before it draws the control. What only a run knows (the layers of this model, the
+vocabularies installed) narrows the declaration first::
 
     LAYER = Integer("layer", "Layer", low=1, high=200)
     ...

@@ -262,7 +262,9 @@ def test_what_is_set_is_stored_even_if_the_next_run_shows_another_section(
 
 
 def test_what_it_resets_is_dropped_on_the_way_to_another_section() -> None:
-    at = left('Choice(name="p", label="", options={"a": "A", "b": "B"}, resets=("other",))', "selectbox", "b", other="5")
+    at = left(
+        'Choice(name="p", label="", options={"a": "A", "b": "B"}, resets=("other",))', "selectbox", "b", other="5"
+    )
     assert "other" not in at.query_params
 
 

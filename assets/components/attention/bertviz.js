@@ -1,9 +1,12 @@
 // What bertviz's scripts ask for, given before they run: the modules that require.js is asked for, which are on the page
-// already, and their parameters as PYTHON_PARAMS (head and model view) or window.bertviz_params (neuron view). Where a
+// already, and their parameters as PYTHON_PARAMS (head and model view) or window.bertviz_params (neuron view). The module
+// d3 comes once the numbers are inflated: so bertviz, and all that waits for what it draws, waits for them. Where a
 // map is longer than a view can draw, a window of it is shown: bertviz reads the map anew whenever its own menu "filter"
 // changes, so the window is cut just before that.
 define("jquery", () => window.jQuery);
-define("d3", () => window.d3);
+let unpacked; // a promise
+define("unpacked", { load: (name, require, done) => unpacked.then(done) });
+define("d3", ["unpacked!"], () => window.d3);
 const PYTHON_PARAMS = JSON.parse(document.getElementById("data").textContent);
 window.bertviz_params = PYTHON_PARAMS;
 window.d3.schemeCategory10 = PYTHON_PARAMS.colors;
@@ -15,12 +18,12 @@ window.d3.schemeCategory10 = PYTHON_PARAMS.colors;
   const all = (map, side) => ({ from: 0, to: (side === "rows" ? map.left : map.right).length });
   let now = 0;
 
-  for (const map of params.attention) {
+  async function inflate(map) {
     map.left = map.left_text;
     map.right = map.right_text;
     map.numbers = {};
     for (const name of ["weights", "queries", "keys"]) {
-      if (map[name]) map.numbers[name] = unpack(map[name].bytes, map[name].bits, map[name].signed);
+      if (map[name]) map.numbers[name] = await unpack(map[name].bytes, map[name].bits, map[name].signed);
     }
   }
 
@@ -92,13 +95,15 @@ window.d3.schemeCategory10 = PYTHON_PARAMS.colors;
     params.from = chosen("rows").from; // the first token that is drawn
   }
 
-  params.attention.forEach((map, index) => {
-    now = index;
+  unpacked = Promise.all(params.attention.map(inflate)).then(() => {
+    params.attention.forEach((map, index) => {
+      now = index;
+      offer();
+      show();
+    });
+    now = 0;
     offer();
-    show();
   });
-  now = 0;
-  offer();
   // This listener is the first on the menu, so the map is cut before bertviz draws it.
   filter?.addEventListener("change", () => {
     if (Number(filter.value) !== now) {

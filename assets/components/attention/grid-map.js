@@ -3,20 +3,20 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const [LAYERS, HEADS, QUERIES, KEYS] = data.weights.shape;
-const whole = unpack(data.weights.bytes, data.weights.bits, data.weights.signed);
 const scale = data.weights.scale;
 
 const picture = (layer, head) => layer * HEADS + head;
 const number = (at, query, key) => whole[(at * QUERIES + query) * KEYS + key] * scale[at];
 
-/** Flags of every cell as 0 or 1, for as many layers and heads as differ; null where everything was computed. */
-const known = (() => {
-  if (!data.computed) return null;
-  const bytes = unpack(data.computed.bytes, 8, false);
+/** The numbers, and flags of every cell as 0 or 1, for as many layers and heads as differ; null where all was computed. */
+let whole = null, known = null;
+const inflated = (async () => {
+  whole = await unpack(data.weights.bytes, data.weights.bits, data.weights.signed);
+  if (!data.computed) return;
+  const bytes = await unpack(data.computed.bytes, 8, false);
   const size = data.computed.shape.reduce((a, b) => a * b, 1);
-  const flags = new Uint8Array(size);
-  for (let i = 0; i < size; i++) flags[i] = (bytes[i >> 3] >> (7 - (i & 7))) & 1;
-  return flags;
+  known = new Uint8Array(size);
+  for (let i = 0; i < size; i++) known[i] = (bytes[i >> 3] >> (7 - (i & 7))) & 1;
 })();
 
 /** Where the flags of a picture begin. */

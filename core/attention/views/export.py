@@ -1,14 +1,14 @@
 """Attention as tables and files for download.
 
 Arrays for the script of a page are quantized: a weight as JSON text has up to twenty characters, but a screen shows 256
-steps of opacity. An array is sent as integers n of 8 or 16 bits in base64; the page's script multiplies n by the step s
-of the head:
+steps of opacity. An array is sent as integers n of 8 or 16 bits, deflated (RFC 1950), in base64; the page's script
+inflates them and multiplies n by the step s of the head:
 
     weights     n = round(a / s),   s = max a / 255 or / 65535         error at most half a step
     vectors     n = round(v / s),   s = max |v| / 127 or / 32767       error at most half a step
 
-12 layers x 12 heads x 128² weights are 3.1 MB (10⁶ bytes) with 8 bits and 6.3 MB with 16; queries and keys of 64
-dimensions together take as much again. Base64 adds a third; without compression any browser can read the data at once.
+Half of the weights that MiniLM gives a text of 110 tokens are below half a step: 6 layers x 12 heads x 110² of them are
+0.87 MB (10⁶ bytes) with 8 bits, deflated 0.29 MB, in base64 0.39 MB.
 
 Legend: L layers, H heads, Q query tokens, K key tokens, d dimension of a head. numpy alone.
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import base64
 import io
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -54,8 +55,8 @@ def flags(values: Bools) -> dict[str, Any]:
 
 
 def _base64(values: NDArray[Any]) -> str:
-    """The bytes of an array, row by row."""
-    return base64.b64encode(np.ascontiguousarray(values).data).decode("ascii")
+    """The bytes of an array, row by row, deflated."""
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).data)).decode("ascii")
 
 
 def computed(attention_map: AttentionMap) -> Bools | None:
