@@ -246,7 +246,8 @@ class Menu(Integer):
 
     def widget(self, state: PageState, slot: str, value: int) -> int:
         listed = sorted({*self.options, value})
-        return st.selectbox(
+        menu: Callable[..., int] = st.selectbox
+        return menu(
             self.label,
             listed,
             index=listed.index(value),
