@@ -8,7 +8,7 @@ compare the answers of other checks.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,7 +20,7 @@ from core.attention.masks.axes import Axes
 from core.attention.masks.kinds import read
 from core.attention.roles.everyhead import rows
 from core.attention.trace import AttentionMap, check_head
-from core.catalogue.results import tables
+from core.catalogue.results import Result, paper, tables
 from core.checkpoints.spec import Part
 from core.errors import InputUnusable, OutOfRange
 from core.language.fill_mask import predict, prepare
@@ -33,6 +33,8 @@ from core.tokenizers.cut import cut
 from core.tokenizers.known import known
 
 Answer = str | int | float
+Way = Literal["Computed", "Counted", "Measured", "Published"]
+"""Where an answer comes from: a run, a stored module tree, stored measurements, a paper. A part of the content each."""
 Short = Annotated[str, Field(max_length=2_000)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -53,6 +55,23 @@ class Check(BaseModel, ABC):
     def models(self) -> tuple[str, ...]:
         """The live models that it runs."""
         return ()
+
+    def way(self) -> Way:
+        """Where the answer comes from."""
+        return "Computed"
+
+    def sources(self) -> tuple[str, ...]:
+        """The papers of published figures, each with the place, where it is known."""
+        return ()
+
+    def among(self) -> tuple[str, ...]:
+        """The texts that may be the answer, where they are known before it is computed."""
+        return ()
+
+    @property
+    def in_words(self) -> bool:
+        """Whether the answer is a text, as its annotation says."""
+        return get_type_hints(type(self).answer)["return"] is str
 
 
 class ModelCheck(Check, ABC):
@@ -230,6 +249,9 @@ class Parameters(Check):
     def answer(self) -> int:
         return tree(self.system, self.size).parameters
 
+    def way(self) -> Way:
+        return "Counted"
+
 
 class Scores(Check):
     """The number of scores of an attention mask, named as in a link to *Attention masks*, over so many tokens."""
@@ -266,6 +288,9 @@ class BestHead(Check):
             raise OutOfRange(f"“{self.score[:40]}” was not measured for this model.")
         return max(measured, key=measured.__getitem__)
 
+    def way(self) -> Way:
+        return "Measured"
+
 
 class Published(Check):
     """A published figure: the one row of a table of results that fits."""
@@ -277,8 +302,18 @@ class Published(Check):
     system: Short | None = None
 
     def answer(self) -> float:
+        return self._row().value
+
+    def way(self) -> Way:
+        return "Published"
+
+    def sources(self) -> tuple[str, ...]:
+        row = self._row()
+        return (", ".join(part for part in (paper(row.paper), row.place) if part),)
+
+    def _row(self) -> Result:
         found = [
-            row.value
+            row
             for row in tables().get(self.table, ())
             if (row.measure.dataset, row.variant) == (self.dataset, self.variant) and self.system in (None, row.system)
         ]
@@ -293,6 +328,13 @@ class _Compared(Check, ABC):
 
     def models(self) -> tuple[str, ...]:
         return tuple(model for check in self.of.values() for model in check.models())
+
+    def way(self) -> Way:
+        ways = {check.way() for check in self.of.values()}
+        return ways.pop() if len(ways) == 1 else "Computed"
+
+    def sources(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(source for check in self.of.values() for source in check.sources()))
 
     def numbers(self) -> dict[str, float]:
         """Each answer, which must be a number."""
@@ -311,6 +353,9 @@ class Largest(_Compared):
         numbers = self.numbers()
         return max(numbers, key=numbers.__getitem__)
 
+    def among(self) -> tuple[str, ...]:
+        return tuple(self.of)
+
 
 class Smallest(_Compared):
     """The option whose number is the smallest."""
@@ -320,6 +365,9 @@ class Smallest(_Compared):
     def answer(self) -> str:
         numbers = self.numbers()
         return min(numbers, key=numbers.__getitem__)
+
+    def among(self) -> tuple[str, ...]:
+        return tuple(self.of)
 
 
 class Ratio(_Compared):
@@ -339,6 +387,9 @@ class Same(_Compared):
 
     def answer(self) -> str:
         return "Yes" if len({check.answer() for check in self.of.values()}) == 1 else "No"
+
+    def among(self) -> tuple[str, ...]:
+        return ("Yes", "No")
 
 
 AnyCheck = Annotated[

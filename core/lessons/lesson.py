@@ -16,8 +16,9 @@ Markdown the text, and a block between two lines ``+++`` holds the rest as TOML:
     note = "For an instructor: ..."
     +++
 
-``view`` is the path and query of a view, as *Copy link* copies it. A question has ``options``, or asks for a number
-that may be off by the share ``tolerance``. Its answer is a :mod:`check <core.lessons.checks>`.
+``view`` is the path and query of a view, as *Copy link* copies it; with ``covered = true`` it is covered until somebody
+has answered. A question has ``options``, or asks for a number that may be off by the share ``tolerance``. Its answer is a
+:mod:`check <core.lessons.checks>`.
 
 Lessons of ``ATLAS_LESSONS_DIR`` are a host's. One that a visitor opens from a file or a link is data: nothing in it is
 read as Markdown, and its views and checks are held to the same rules.
@@ -77,7 +78,9 @@ class Step(_Strict):
     tolerance: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     check: AnyCheck | None = None
     because: _Text = ""
-    """What follows a right answer."""
+    """The explanation, which follows every answer."""
+    covered: bool = False
+    """Whether the view prints the answer, so that it is covered until somebody has answered."""
     note: _Text = ""
     """For an instructor."""
 
@@ -87,6 +90,13 @@ class Step(_Strict):
             raise ValueError("a question needs a check, and a check a question")
         if len(self.options) == 1:
             raise ValueError("a question has no options, or at least two")
+        if self.check is not None:
+            if self.check.in_words != bool(self.options):
+                raise ValueError("a check that answers with a text needs options, and one with a number has none")
+            if missing := [text for text in self.check.among() if text not in self.options]:
+                raise ValueError(f"the answer may be “{missing[0][:40]}”, which is no option")
+        if self.covered and self.check is None:
+            raise ValueError("a view is covered until its question is answered, and this step has none")
         return self
 
     @property

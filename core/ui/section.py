@@ -142,7 +142,12 @@ class View:
             st.markdown(terms(_first_sentence(text)))
 
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
-        """Draw Try and Notice, side by side if there is room. ``variant``: of "Notice: variant"."""
+        """Draw Try and Notice, side by side if there is room. ``variant``: of "Notice: variant".
+
+        Nothing in another page's frame: that page says what to look at.
+        """
+        if bare() and not presenting():
+            return
         shown = [
             (name, part)
             for name in ("Try", "Notice")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.content import content
-from core.lessons.checks import AnyCheck, Probability, Replaced
+from core.lessons.checks import AnyCheck, Attended, Probability, Replaced, Weight
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
 from core.ui.lessons.handout import handout, picture
 from core.ui.lessons.lessons import Collected
+from core.ui.selection import usual_token
 from tests.pages import link, opened, protos, shown, widget
 
 FIRST = "1-what-attention-computes"
@@ -29,15 +32,91 @@ def test_the_list_and_a_lesson() -> None:
 
 def test_a_question_is_answered_by_what_is_computed() -> None:
     at = opened("lessons", lesson=FIRST, step="4")
-    number = at.number_input[0]
-    number.set_value(99).run()
+    step = lesson_of(FIRST).steps[3]
+    value = WORDS.part("Computed", answer="100")
+    widget(at.button, "Check").click().run()  # nothing is answered yet
+    assert not (*at.info, *at.success)
+    at.number_input[0].set_value(99).run()
     widget(at.button, "Check").click().run()
-    assert WORDS.part("Not this") in shown(at)
+    assert [plain_text(info.value) for info in at.info] == [f"{WORDS.part('Not this')}\n\n{step.because}"]
+    widget(at.button, WORDS.label("show")).click().run()
+    assert [plain_text(info.value) for info in at.info] == [f"{value}\n\n{step.because}"]
     at.number_input[0].set_value(100).run()
     widget(at.button, "Check").click().run()
-    assert [success.value for success in at.success] == [WORDS.part("Right", answer="100")]
+    said = f"{WORDS.part('Right')} {value}\n\n{step.because}"
+    assert [plain_text(success.value) for success in at.success] == [said]
     widget(at.button, "Next").click().run()
     assert at.query_params["step"] == "5"
+
+
+def plain_text(markdown: str) -> str:
+    """Without the links of terms."""
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
+
+
+def lesson_of(slug: str) -> Lesson:
+    found = next(lesson for lesson in lessons() if lesson.slug == slug)
+    assert isinstance(found, Lesson)
+    return found
+
+
+def test_a_view_that_prints_the_answer_is_covered_until_there_is_one() -> None:
+    at = opened("lessons", lesson=FIRST, step="5")
+    assert covered(at) == [True]
+    at.number_input[0].set_value(1).run()
+    widget(at.button, "Check").click().run()
+    assert covered(at) == [False]
+    assert covered(opened("lessons", lesson=FIRST, step="4")) == [False]
+
+
+def covered(at: AppTest) -> list[bool]:
+    drawn = [json.loads(proto.json) for proto in protos(at, "bidi_component") if "covered" in proto.json]
+    return [data["covered"] for data in drawn]
+
+
+def test_a_published_figure_names_its_paper() -> None:
+    at = opened("lessons", lesson="10-smaller", step="3")
+    at.radio[0].set_value("All shared").run()
+    widget(at.button, "Check").click().run()
+    widget(at.button, WORDS.label("show")).click().run()
+    (said,) = (info.value for info in at.info)
+    assert said.startswith(f"{WORDS.part('Published', answer='Nothing shared')} (Lan et al\\. 2019, ALBERT")
+    assert "Computed" not in said
+
+
+def test_a_lesson_ends_with_what_was_right_and_the_next_one() -> None:
+    at = opened("lessons", lesson="2-bert", step="7")
+    at.number_input[0].set_value(3.06).run()
+    widget(at.button, "Check").click().run()
+    assert at.success
+    widget(at.button, "Next").click().run()
+    assert at.query_params["step"] == "8"
+    asked = [step.title for step in lesson_of("2-bert").steps if step.check]
+    assert WORDS.part("Score", right=1, questions=len(asked)) in shown(at)
+    links = [proto.label for proto in protos(at, "page_link")]
+    assert [label for label in links if any(title in label.replace("\\", "") for title in asked[:-1])] == links[:-2]
+    assert "Next lesson: 3 · GPT" in links[-2].replace("\\", "")
+    assert "Next" not in [button.label for button in at.button]
+    widget(at.button, "Previous").click().run()
+    assert at.query_params["step"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("lesson", "number", "step"),
+    [
+        pytest.param(lesson.slug, number, step, id=f"{lesson.slug}-{number}")
+        for lesson in lessons()
+        if isinstance(lesson, Lesson)
+        for number, step in enumerate(lesson.steps, 1)
+        if isinstance(step.check, Attended | Weight)
+    ],
+)
+def test_the_selected_token_is_the_one_that_the_question_is_about(lesson: str, number: int, step: Step) -> None:
+    assert isinstance(step.check, Attended | Weight)
+    assert (step.query["layer"], step.query["head"]) == (str(step.check.layer), str(step.check.head))
+    tokens = step.check.row()[0].query_tokens
+    at = int(step.query["token"]) - 1 if "token" in step.query else usual_token(tokens)
+    assert tokens[at] == step.check.query
 
 
 def test_a_lesson_of_a_link_is_data() -> None:
@@ -50,8 +129,7 @@ def test_a_lesson_of_a_link_is_data() -> None:
 
 
 def test_the_handout_has_every_step_and_the_maps() -> None:
-    lesson = next(lesson for lesson in lessons() if lesson.slug == FIRST)
-    assert isinstance(lesson, Lesson)
+    lesson = lesson_of(FIRST)
     page = handout(lesson, notes=True)
     assert page.count("<section>") == len(lesson.steps)
     assert page.count("<svg") == 4  # three heads and a mask
@@ -150,7 +228,7 @@ def test_each_kind_of_check_is_computed_once() -> None:
     steps = [step for lesson in lessons() if isinstance(lesson, Lesson) for step in lesson.steps if step.check]
     first = {type(step.check): step for step in reversed(steps)}
     unused = set(get_args(get_args(AnyCheck)[0])) - first.keys()
-    assert {kind.__name__ for kind in unused} == {"Probability", "Replaced", "Follows", "Parameters"}
+    assert {kind.__name__ for kind in unused} == {"Probability", "Replaced", "Follows", "Parameters", "Published"}
     replaced = Replaced(kind="replaced", model="atlas-electra", text="The little girl ate a red sea under the tree.")
     assert replaced.answer() == "sea"
     text = "The capital of France is [MASK]."

@@ -6,11 +6,12 @@ import re
 import time
 from pathlib import Path
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Locator, expect
 
 from core.content import content
 from core.lessons.lesson import Step, from_text
-from tests.browser.conftest import WAIT_MS, Visitor
+from tests.browser.conftest import LAPTOP, TELEPHONE, WAIT_MS, Visitor
 
 WORDS = content("lessons", "lessons")
 
@@ -31,6 +32,55 @@ def test_arrow_keys_open_steps_but_not_while_typing(traveller: Visitor) -> None:
     expect(page.locator(".view.loading")).to_have_count(0)
     expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
     assert '"far":5' in page.evaluate("localStorage.getItem('atlas.lessons')")
+
+
+def top(locator: Locator) -> float:
+    box = locator.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+@pytest.mark.parametrize("size", [LAPTOP, TELEPHONE], ids=["laptop", "phone"])
+def test_a_step_shows_its_verdict_beside_the_answers_and_the_next_one_begins_at_its_top(traveller, size) -> None:
+    traveller.page.set_viewport_size(size)
+    page = traveller.arrive("/lessons?lesson=1-what-attention-computes&step=5")
+    view, frame = page.locator(".view"), page.locator("iframe[title='The mask']")
+    expect(page.get_by_text("It opens once you have answered")).to_be_visible()
+    expect(frame).to_be_hidden()
+    number, check = page.get_by_role("spinbutton"), page.get_by_role("button", name="Check", exact=True)
+    beside = size is LAPTOP
+    assert top(page.get_by_role("heading", name="The mask")) < 150  # the page’s own title and sentence are not above it
+    assert (top(number) > top(view) + view.bounding_box()["height"]) is not beside
+    number.fill("54")
+    number.press("Tab")
+    check.click()
+    verdict = page.get_by_test_id("stAlert").filter(has_text="Not this one.")
+    expect(verdict).to_be_in_viewport(ratio=1)
+    expect(verdict).to_contain_text("1 + 2")
+    expect(frame).to_be_visible()
+    expect(verdict).to_be_in_viewport(ratio=1)
+    assert top(verdict) < top(number)
+    page.get_by_role("button", name=WORDS.label("show")).click()
+    expect(page.get_by_test_id("stAlert").filter(has_text="Computed just now: 55")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("heading", name="The first token has a single key")).to_be_in_viewport(ratio=1)
+    inside = page.frame_locator("iframe[title='The first token has a single key']")
+    expect(inside.get_by_role("heading", name=content("attention", "heads").title)).to_have_count(1)
+    expect(page.locator(".view.loading")).to_have_count(0)
+    assert "Notice" not in inside.locator("[data-testid=stMain]").inner_text()
+    page.keyboard.press("End")
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("heading", name="All heads at once")).to_be_in_viewport(ratio=1)
+
+
+def test_a_lesson_ends_at_its_top_and_leads_to_the_next(traveller: Visitor) -> None:
+    traveller.page.set_viewport_size(TELEPHONE)
+    page = traveller.arrive("/lessons?lesson=1-what-attention-computes&step=8")
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("heading", name=WORDS.label("end"))).to_be_in_viewport(ratio=1)
+    expect(page.locator("iframe")).to_have_count(0)
+    page.get_by_role("link", name="Next lesson: 2 · BERT").click()
+    expect(page.get_by_role("heading", name="Predict a masked token")).to_be_in_viewport(ratio=1)
 
 
 def saved(traveller: Visitor, file: Path) -> tuple[Step, ...]:

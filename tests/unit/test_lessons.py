@@ -34,6 +34,8 @@ from core.ui.section import pages
 
 FRONT = '+++\ntitle = "A lesson"\nline = "A line."\n+++\n'
 VIEW = 'view = "/attention?tab=heads&model=minilm&layer=1"'
+ASKED = 'question = "W"\noptions = ["a", "b"]'
+SCORES = '{ kind = "scores", pattern = "full", tokens = 4 }'
 
 
 def step(block: str = VIEW, title: str = "First", text: str = "Some text.") -> str:
@@ -75,8 +77,22 @@ def test_a_file_becomes_a_lesson() -> None:
         (FRONT + step('view = "/encoder?system=bort"'), r"system “bort”, but it must be one of"),
         (FRONT + step('view = "/attention?colour=red"'), r"a parameter “colour”, which this page does not have"),
         (
-            FRONT + step(VIEW + '\nquestion = "W"\ncheck = { kind = "prediction", model = "gpt-9", text = "a" }'),
+            FRONT + step(f'{VIEW}\n{ASKED}\ncheck = {{ kind = "prediction", model = "gpt-9", text = "a" }}'),
             r"there is no model “gpt-9”",
+        ),
+        (FRONT + step(VIEW + "\ncovered = true"), r"a view is covered until its question is answered"),
+        (FRONT + step(f"{VIEW}\n{ASKED}\ncheck = {SCORES}"), r"a check that answers with a text needs options"),
+        (
+            FRONT + step(VIEW + '\nquestion = "W"\ncheck = { kind = "prediction", model = "minilm", text = "a" }'),
+            r"a check that answers with a text needs options",
+        ),
+        (
+            FRONT + step(f'{VIEW}\n{ASKED}\ncheck = {{ kind = "largest", of = {{ a = {SCORES}, c = {SCORES} }} }}'),
+            r"step 1 “First”: .*the answer may be “c”, which is no option",
+        ),
+        (
+            FRONT + step(f'{VIEW}\n{ASKED}\ncheck = {{ kind = "same", of = {{ a = {SCORES}, b = {SCORES} }} }}'),
+            r"the answer may be “Yes”, which is no option",
         ),
         ("+++\ntitle = 1\n+++\n" + step(), r"front matter: title"),
         ("x" * 200_000, r"has 200,000 characters; a lesson has 100,000 at most"),
@@ -170,11 +186,13 @@ def test_comparisons_name_an_option() -> None:
     }
 
     def answer(kind: str) -> checks.Answer:
+        options = {"largest": [*scores], "smallest": [*scores], "same": ["Yes", "No"]}
         fields: dict[str, Any] = {
             "title": "a",
             "text": "",
             "view": "/",
             "question": "?",
+            "options": options.get(kind, []),
             "check": {"kind": kind, "of": scores},
         }
         check = Step(**fields).check
@@ -183,6 +201,57 @@ def test_comparisons_name_an_option() -> None:
 
     assert [answer(kind) for kind in ("largest", "smallest", "same")] == ["Encoder", "Decoder", "No"]
     assert answer("ratio") == pytest.approx(64 / 36)
+
+
+def test_a_check_says_where_its_answer_comes_from() -> None:
+    of: dict[str, Any] = {
+        test: {"kind": "published", "table": "albert-sentences", "variant": variant, "dataset": f"{test} task"}
+        for test, variant in (("sentence-order", "next sentence"), ("next-sentence", "sentence order"))
+    }
+    published = checks.Largest(kind="largest", of=of)
+    assert (published.way(), published.sources()) == ("Published", ("Lan et al. 2019, ALBERT, table 5",))
+    counted = {system: {"kind": "parameters", "system": system} for system in ("bert", "albert")}
+    assert checks.Ratio.model_validate({"kind": "ratio", "of": counted}).way() == "Counted"
+    assert checks.BestHead(kind="best-head", model="minilm", score="previous").way() == "Measured"
+    scores = {"kind": "scores", "pattern": "full", "tokens": 3}
+    mixed = checks.Ratio.model_validate({"kind": "ratio", "of": {"a": counted["bert"], "b": scores}})
+    assert (mixed.way(), mixed.sources()) == ("Computed", ())
+
+
+READ = {
+    ("1-what-attention-computes", 2): "a map to read",
+    ("1-what-attention-computes", 3): "a map to read",
+    ("1-what-attention-computes", 4): "the map of scores says their size, not their number",
+    ("1-what-attention-computes", 6): "a map to read",
+    ("2-bert", 2): "the bars are those of another sentence",
+    ("2-bert", 3): "a map to read",
+    ("2-bert", 7): "the tree says one of the two counts",
+    ("3-gpt", 1): "a map to read",
+    ("5-tokenizers", 7): "the chart is of other sentences",
+    ("6-objectives", 6): "the view is of a sentence pair, not of the paper's figures",
+    ("7-bert-family", 1): "the view is of masks, not of the paper's figures",
+    ("7-bert-family", 2): "the tree says one of the four counts",
+    ("8-heads", 2): "a chart to read",
+    ("8-heads", 3): "the chart is of another model",
+    ("8-heads", 4): "a chart to read",
+    ("8-heads", 5): "a map to read",
+    ("9-long-texts", 1): "the mask is of another length",
+    ("9-long-texts", 3): "the view says the counts at the length that one chooses, to divide",
+    ("9-long-texts", 7): "the mask is one of three, and of another length",
+    ("10-smaller", 1): "the view says both counts, to divide",
+    ("10-smaller", 6): "the tree says one of the two counts",
+}
+"""The questions whose view is open before they are answered, and why that does not print the answer."""
+
+
+def test_a_view_that_prints_the_answer_is_covered() -> None:
+    asked = {
+        (lesson.slug, number): step.covered
+        for lesson in bundled()
+        for number, step in enumerate(lesson.steps, 1)
+        if step.check
+    }
+    assert {place for place, covered in asked.items() if not covered} == READ.keys()
 
 
 def test_an_unknown_tokenizer_or_mask_is_refused() -> None:

@@ -17,6 +17,7 @@ function remember(data) {
 }
 
 const PATIENCE = 30_000; // milliseconds
+const MAIN = "[data-testid=stMain]";
 const UNFINISHED = "[data-stale=true], [data-testid=stSkeleton]";
 const STANDS = "[data-testid=stApp][data-test-script-state=notRunning]";
 
@@ -63,10 +64,34 @@ function show(box, data) {
   uncover(box, frame, goes);
 }
 
+// A new step begins at its title, wherever the step before was left.
+function rise(box, data) {
+  const step = String(data.step);
+  if (box.dataset.step && box.dataset.step !== step) document.querySelector(MAIN)?.scrollTo(0, 0);
+  box.dataset.step = step;
+}
+
+// A view that prints the answer is neither seen nor read, nor reached by the keyboard, before the question is answered.
+// On a phone it is low while it is covered; what stands below it, the verdict, stays where it is as it opens.
+function cover(box, data) {
+  const [opens, before] = [box.matches(".covered") && !data.covered, box.offsetHeight];
+  box.classList.toggle("covered", data.covered);
+  box.querySelector(".cover").textContent = data.covered ? data.cover : "";
+  box.querySelector("iframe").inert = data.covered;
+  if (opens && box.dataset.step === String(data.step)) {
+    document.querySelector(MAIN)?.scrollBy(0, box.offsetHeight - before);
+  }
+}
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const box = parentElement.querySelector(".view");
-  if (box.dataset.src !== data.src) show(box, data);
+  box.hidden = !data.src; // the end of a lesson has no view
+  if (data.src) {
+    if (box.dataset.src !== data.src) show(box, data);
+    cover(box, data);
+  }
+  rise(box, data);
   remember(data);
   if (box.stop) box.stop.abort();
   box.stop = new AbortController();
@@ -76,7 +101,7 @@ export default function (component) {
     const target = event.composedPath()[0];
     if (!by || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (target instanceof Element && target.closest(OWN_KEYS)) return;
-    if (data.step + by < 1 || data.step + by > data.steps) return;
+    if (data.step + by < 1 || data.step + by > data.steps + 1) return;
     event.preventDefault();
     count += 1;
     setTriggerValue("sent", { count, step: data.step + by });

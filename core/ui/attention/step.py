@@ -23,7 +23,7 @@ from core.table import Table
 from core.ui.export import download_csv
 from core.ui.heads.panel import HEAD
 from core.ui.links import page_link
-from core.ui.page import accent, plain, presenting, theme
+from core.ui.page import accent, bare, plain, presenting, theme
 from core.ui.panel import Panel
 from core.ui.section import View
 from core.ui.selection import Selection
@@ -95,7 +95,8 @@ def draw_step(
                 menu = HEAD.with_(high=heads, format="Head %d", width=116, hide_label=True)
                 head = menu.draw(state, tag=f"{spec.slug}.{heads}") - 1
             change = st.session_state.__setitem__
-            for label, to in (("Back", at - 1), ("Next", at + 1)):
+            # in a frame the list of steps does it: the page around it may have a Next of its own
+            for label, to in () if bare() else (("Back", at - 1), ("Next", at + 1)):
                 there = 0 <= to < len(wires)
                 go = (slot, wires[to].slug if there else "")
                 st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=change, args=go)

@@ -25,7 +25,7 @@ from core.figures.heatmap import MOST_CLICKS
 from core.figures.predictions import percent
 from core.ui.export import download_csv, download_npz, download_svg
 from core.ui.links import PageState
-from core.ui.page import NEWS, plain, theme
+from core.ui.page import NEWS, bare, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer
 from core.ui.section import View
@@ -102,6 +102,8 @@ def heads_panel(
         selection.chips(view.words.label("queries"), accent=branch)
     if shown == "table":
         _keys(attention_map, layer, head, 4, selection, view)
+    elif bare():  # narrower than a page, and a question beside it may be what the table says
+        _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, view)
     else:
         left, right = st.columns([3, 2], gap="medium")
         with left:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import secrets
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import streamlit as st
@@ -42,7 +43,8 @@ from core.ui.section import Section, View
 class Opened(Message):
     """The step that an arrow key, a button or *Continue* opens."""
 
-    step: Annotated[int, Field(ge=1, le=MOST_STEPS)]
+    step: Annotated[int, Field(ge=1, le=MOST_STEPS + 1)]
+    """After the last one comes the lesson's end."""
 
 
 class Collected(Message):
@@ -55,11 +57,11 @@ COLLECTION: Component[Collected] = Component("collection", Collected, uses=("dom
 VIEW: Component[Opened] = Component("lesson", Opened)
 PROGRESS: Component[Opened] = Component("progress", Opened)
 LESSON = Carried(name="lesson", label="Lesson", as_=link.Choice())
-STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, MOST_STEPS))
+STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, MOST_STEPS + 1))
 FILE = Carried(name="file", label="Lesson file", as_=link.Text())
 NOTES = Toggle(name="notes", label="Instructor’s notes")
 _ANSWERS = "lessons.answers"
-"""What was answered in this session, by lesson and step."""
+"""What was answered in this session, :class:`_Tried` by question."""
 _DRAFT, _ADDED = "lessons.draft", "lessons.added"
 """The lesson that this browser collects, and the steps that are to be added to it, until it says that they are."""
 _CHECK: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
@@ -124,6 +126,7 @@ def _list(view: View) -> None:
                 length = view.words.part("Length", minutes=lesson.minutes, steps=len(lesson.steps))
                 PROGRESS.draw(key, {"lesson": lesson.slug, "steps": len(lesson.steps), "begin": length})
     _yours(view)
+    page_link("transformer", view.words.label("transformer"), {}, icon=":material/arrow_forward:")
 
 
 def _yours(view: View) -> None:
@@ -184,30 +187,30 @@ def _open_file(view: View) -> None:
 
 
 def _lesson(view: View, lesson: Lesson) -> None:
-    """One step: its text and question on the left, its view on the right."""
+    """One step, text, view and question, or the end. On a wide screen the view stands to the right of both others."""
     state, key = view.state, view.state.key("view")
     last = len(lesson.steps)
     opened = VIEW.sent(key)
-    number = min(state.number("step", 1) if opened is None else opened.step, last)
+    number = min(state.number("step", 1) if opened is None else opened.step, last + 1)
     state.set(step=None if number == 1 else number)
+    if number > last:
+        with st.container(key="atlas-lesson-end"):
+            _end(view, lesson)
+        VIEW.draw(key, {"src": "", "lesson": lesson.slug, "step": number, "steps": last})
+        return
     step = lesson.steps[number - 1]
+    covered = step.covered and _slot(lesson, number) not in _tried()
     hall = presenting()
-    left, right = st.columns([1, 2.2], gap="medium") if not hall else (st.container(), st.container())
-    with left:
+    with st.container(key="atlas-hall" if hall else "atlas-lesson"):
+        text, picture, question = st.container(), st.container(), st.container()
+    with text:
         if hall:
             view.line(f"**{_words(lesson, step.title)}** {_words(lesson, step.text)}")
         else:
-            st.caption(f"{plain(lesson.title)} · {number} / {last}")
-            st.progress(number / last)
+            _place(lesson, number)
             st.subheader(_words(lesson, step.title), anchor=False)
             st.markdown(_words(lesson, step.text))
-    with st.container() if hall else left:  # a hall sees the view above its question
-        with sentences():
-            _question(view, lesson, number, step)
-        _steps(view, lesson, number)
-        if step.note and state.text("notes") == "yes":
-            st.info(_words(lesson, step.note), icon=":material/co_present:")
-    with right:
+    with picture:
         name = page_theme().name
         mode = f"{'&' if '?' in step.path else '?'}embed=true&embed_options={name}_theme{'&present=1' * hall}"
         VIEW.draw(
@@ -219,24 +222,66 @@ def _lesson(view: View, lesson: Lesson) -> None:
                 "lesson": lesson.slug,
                 "step": number,
                 "steps": last,
+                "covered": covered,
+                "cover": view.words.part("Covered"),
             },
         )
-        page_link(step.page, view.words.label("open"), step.query, icon=":material/open_in_full:")
+        if not covered:
+            page_link(step.page, view.words.label("open"), step.query, icon=":material/open_in_full:")
+    with question:
+        with sentences():
+            _question(view, lesson, number, step)
+        _steps(view, lesson, number)
+        if step.note and state.text("notes") == "yes":
+            st.info(_words(lesson, step.note), icon=":material/co_present:")
+
+
+def _place(lesson: Lesson, number: int) -> None:
+    """The lesson, and how far its step ``number`` is."""
+    last = len(lesson.steps)
+    st.caption(f"{plain(lesson.title)} · {min(number, last)} / {last}")
+    st.progress(min(number, last) / last)
+
+
+def _end(view: View, lesson: Lesson) -> None:
+    """How many questions were answered correctly at once, those that were not, and the next lesson."""
+    _place(lesson, len(lesson.steps) + 1)
+    st.subheader(view.words.label("end"), anchor=False)
+    questions = {number: step for number, step in enumerate(lesson.steps, 1) if step.check}
+    tried = {number: _tried().get(_slot(lesson, number)) for number in questions}
+    missed = [number for number, answered in tried.items() if answered is None or not answered.at_once]
+    if questions:
+        right = len(questions) - len(missed)
+        st.markdown(view.words.part("Score", right=right, questions=len(questions)))
+    if missed:
+        st.markdown(view.words.part("Missed"))
+        for number in missed:
+            label = plain(f"{number}. {lesson.steps[number - 1].title}")
+            page_link(FOLDER, label, view.state.values | {"step": number}, icon=":material/replay:")
+    after = iter(lessons())
+    if lesson.slug and any(other.slug == lesson.slug for other in after):
+        following = next((other for other in after if isinstance(other, Lesson)), None)
+        if following is not None:
+            label = view.words.part("Next lesson", title=plain(following.title))
+            page_link(FOLDER, f"**{label}**", {"lesson": following.slug}, icon=":material/arrow_forward:")
+    _steps(view, lesson, len(lesson.steps) + 1)
 
 
 def _steps(view: View, lesson: Lesson, number: int) -> None:
-    """Previous, Next and the list of lessons."""
-    key = view.state.key("view")
+    """Previous, Next and the list of lessons; after the last step comes the end."""
+    key, last = view.state.key("view"), len(lesson.steps)
     with st.container(horizontal=True, gap="small"):
         for label, by, icon in (("Previous", -1, "arrow_back"), ("Next", 1, "arrow_forward")):
+            if number + by > last + 1:
+                continue
             st.button(
                 label,
                 key=view.state.key(f"by.{by}"),
                 icon=f":material/{icon}:",
                 type="primary" if by == 1 else "secondary",
-                disabled=not 1 <= number + by <= len(lesson.steps),
+                disabled=number + by < 1,
                 on_click=VIEW.put,
-                args=(key, Opened(step=min(max(number + by, 1), len(lesson.steps)))),
+                args=(key, Opened(step=max(number + by, 1))),
             )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         page_link(FOLDER, view.words.label("all"), {}, icon=":material/list:")
@@ -258,12 +303,38 @@ def _steps(view: View, lesson: Lesson, number: int) -> None:
     )
 
 
+@dataclass(slots=True)
+class _Tried:
+    """What somebody answered to a question in this session."""
+
+    given: Answer
+    """The last answer."""
+    at_once: bool | None = None
+    """Whether the first answer was right, once it has been compared."""
+    shown: bool = False
+    """Whether the answer was asked for."""
+
+
+Slot = tuple[str, str, int]
+"""A question: its lesson, by slug and title, and its step."""
+
+
+def _tried() -> dict[Slot, _Tried]:
+    answers: dict[Slot, _Tried] = st.session_state.setdefault(_ANSWERS, {})
+    return answers
+
+
+def _slot(lesson: Lesson, number: int) -> Slot:
+    return lesson.slug, lesson.title, number
+
+
 def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
-    """The question of a step, and what the model computed once somebody has answered."""
+    """The question of a step, the verdict once somebody has answered, and below it the answers."""
     if step.question is None or step.check is None:
         return
     st.markdown(f"**{_words(lesson, step.question)}**")
-    tag = f"{lesson.slug}.{number}"
+    verdict = st.container()  # above the answers, so that whoever sees *Check* sees it
+    tag, slot = f"{lesson.slug}.{number}", _slot(lesson, number)
     given: Answer | None
     if step.options:
         box = view.state.key(f"option.{tag}")
@@ -279,24 +350,46 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
     else:
         box = view.state.key(f"number.{tag}")
         given = st.number_input(plain(step.question), value=None, key=box, label_visibility="collapsed", format="%g")
-    answers: dict[Any, Answer] = st.session_state.setdefault(_ANSWERS, {})
-    slot = (lesson.slug, lesson.title, number)
     st.button("Check", key=view.state.key(f"check.{tag}"), on_click=_take_answer, args=(slot, box))
-    if given is None or given != answers.get(slot):
+    tried = _tried().get(slot)
+    if tried is None or not (tried.shown or given == tried.given):
         return
     computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
-    if step.right(given, computed):
-        st.success(terms(view.words.part("Right", answer=plain(shown(computed)))), icon=":material/check:")
-        if step.because:
-            st.markdown(_words(lesson, step.because))
+    if step.options and computed not in step.options:
+        raise ContentUnusable(f"The answer is “{str(computed)[:60]}”, which is none of the options.")
+    right = step.right(tried.given, computed)
+    if tried.at_once is None:
+        tried.at_once = right and not tried.shown
+    with verdict, st.container(key="atlas-verdict", gap="small"):
+        _verdict(view, lesson, step, computed, right=right, tried=tried)
+
+
+def _verdict(view: View, lesson: Lesson, step: Step, computed: Answer, *, right: bool, tried: _Tried) -> None:
+    """Whether it is right, and why; a wrong answer is followed by the answer if somebody asks for it."""
+    assert step.check is not None
+    value = view.words.part(step.check.way(), answer=plain(shown(computed)))
+    if sources := "; ".join(step.check.sources()):
+        value += f" ({plain(sources)})"
+    because = f"\n\n{_words(lesson, step.because)}" if step.because else ""
+    if right:
+        st.success(f"{terms(view.words.part('Right'))} {value}{because}", icon=":material/check:")
+    elif tried.shown:
+        st.info(f"{value}{because}", icon=":material/lightbulb:")
     else:
-        st.info(terms(view.words.part("Not this")), icon=":material/replay:")
-        with st.expander(view.words.label("show")):
-            st.markdown(view.words.part("Computed", answer=plain(shown(computed))))
+        st.info(f"{terms(view.words.part('Not this'))}{because}", icon=":material/replay:")
+        key = view.state.key("show")
+        st.button(view.words.label("show"), key=key, type="tertiary", on_click=setattr, args=(tried, "shown", True))
 
 
-def _take_answer(slot: tuple[str, str, int], box: str) -> None:
-    st.session_state[_ANSWERS][slot] = st.session_state.get(box)
+def _take_answer(slot: Slot, box: str) -> None:
+    """Take what stands in a question's box as the answer; an empty one is none."""
+    given: Answer | None = st.session_state.get(box)
+    if given is None:
+        return
+    if slot in _tried():
+        _tried()[slot].given = given
+    else:
+        _tried()[slot] = _Tried(given)
 
 
 @session.cached("running-the-model")
