@@ -16,9 +16,9 @@ Markdown the text, and a block between two lines ``+++`` holds the rest as TOML:
     note = "For an instructor: ..."
     +++
 
-``view`` is the path and query of a view, as *Copy link* copies it; with ``covered = true`` it is covered until somebody
-has answered. A question has ``options``, or asks for a number that may be off by the share ``tolerance``. Its answer is a
-:mod:`check <core.lessons.checks>`.
+``view`` is the path and query of a view, as *Copy link* copies it; with ``covered = true`` it is covered until
+somebody has answered. A question has ``options``, or asks for a number that may be off by the share ``tolerance``. Its
+answer is a :mod:`check <core.lessons.checks>`.
 
 Lessons of ``ATLAS_LESSONS_DIR`` are a host's. One that a visitor opens from a file or a link is data: nothing in it is
 read as Markdown, and its views and checks are held to the same rules.

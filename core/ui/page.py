@@ -50,6 +50,11 @@ def bare() -> bool:
     return bool(st.context.is_embedded)
 
 
+def told_outside() -> bool:
+    """Whether the page around this one's frame says what to try and to notice; a presentation keeps its one line."""
+    return bare() and not presenting()
+
+
 PRESENT = "present"
 """The parameter of a link that opens a view for a lecture hall, and the session's slot for it."""
 

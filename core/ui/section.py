@@ -30,7 +30,7 @@ from core.settings import ROOT, settings
 from core.ui.export import begin_downloads
 from core.ui.glossary import begin_page, error, markdown, sentences, terms
 from core.ui.links import PageState, close_page, link_row, mode_button, open_page, page_link, read_mode, sections
-from core.ui.page import accent, bare, css, presenting, theme, through_page_table
+from core.ui.page import accent, bare, css, presenting, theme, through_page_table, told_outside
 from core.ui.panel import figure_menus
 from core.ui.param import Param
 
@@ -146,7 +146,7 @@ class View:
 
         Nothing in another page's frame: that page says what to look at.
         """
-        if bare() and not presenting():
+        if told_outside():
             return
         shown = [
             (name, part)

@@ -32,7 +32,7 @@ from core.ui.costs import computed_table
 from core.ui.formulas import symbols
 from core.ui.glossary import caption, info, markdown, terms, warning
 from core.ui.links import PageState, page_link
-from core.ui.page import plain, theme
+from core.ui.page import plain, theme, told_outside
 from core.ui.panel import chart, offer_chart, offer_table
 from core.ui.tables import data_table
 
@@ -205,7 +205,8 @@ def _walk(
             label=f"{system.name} {size}, module tree",
             uses=1 if shape is None else round(shape.uses),
         )
-        caption(f"{_words('Try: tree')} {_notice(root)}")
+        if not told_outside():
+            caption(f"{_words('Try: tree')} {_notice(root)}")
     with right:
         details(root, picked)
         if below is not None:
@@ -298,7 +299,8 @@ def _picture(system: System, size: str, root: ModuleNode, state: PageState, key:
     chart(figure, key=f"{key}.{view}.{size}", alt=alt)
     offer_chart(state, f"{key}.{view}.{size}", f"{VIEWS[view]}: {network}", f"{system.slug}-{view}", alt)
     _legend(root)
-    caption(f"{_words('Try: areas')} {_notice(root)}")
+    if not told_outside():
+        caption(f"{_words('Try: areas')} {_notice(root)}")
     table = Table.from_records(figures.share_table(root))
     offer_table(state, table, _words("Modules"), "shares", f"{system.slug}-parameters")
 

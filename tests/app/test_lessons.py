@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import get_args
 
@@ -18,6 +17,7 @@ from core.ui.lessons.handout import handout, picture
 from core.ui.lessons.lessons import Collected
 from core.ui.selection import usual_token
 from tests.pages import link, opened, protos, shown, widget
+from tests.words import words
 
 FIRST = "1-what-attention-computes"
 WORDS = content("lessons", "lessons")
@@ -38,20 +38,15 @@ def test_a_question_is_answered_by_what_is_computed() -> None:
     assert not (*at.info, *at.success)
     at.number_input[0].set_value(99).run()
     widget(at.button, "Check").click().run()
-    assert [plain_text(info.value) for info in at.info] == [f"{WORDS.part('Not this')}\n\n{step.because}"]
+    assert [words(info.value) for info in at.info] == [f"{WORDS.part('Not this')}\n\n{step.because}"]
     widget(at.button, WORDS.label("show")).click().run()
-    assert [plain_text(info.value) for info in at.info] == [f"{value}\n\n{step.because}"]
+    assert [words(info.value) for info in at.info] == [f"{value}\n\n{step.because}"]
     at.number_input[0].set_value(100).run()
     widget(at.button, "Check").click().run()
     said = f"{WORDS.part('Right')} {value}\n\n{step.because}"
-    assert [plain_text(success.value) for success in at.success] == [said]
+    assert [words(success.value) for success in at.success] == [said]
     widget(at.button, "Next").click().run()
     assert at.query_params["step"] == "5"
-
-
-def plain_text(markdown: str) -> str:
-    """Without the links of terms."""
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown)
 
 
 def lesson_of(slug: str) -> Lesson:

@@ -34,7 +34,7 @@ from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
 from core.ui.masks.reach import LAYERS, chosen_position, reach
-from core.ui.page import MAIN_PICTURE, base_path, plain, presenting, theme
+from core.ui.page import MAIN_PICTURE, base_path, plain, presenting, theme, told_outside
 from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -139,6 +139,8 @@ def board_data(choice: Mask, board: Board) -> dict[str, Any]:
 
 
 def _try(view: View, choice: Mask) -> None:
+    if told_outside():
+        return
     words = describe(choice.terms[0].kind)
     attempt, notice = words.attempt, words.notice
     if len(choice.terms) > 1:
