@@ -103,7 +103,7 @@ def heads_panel(
     if shown == "table":
         _keys(attention_map, layer, head, 4, selection, view)
     elif bare():  # narrower than a page, and a question beside it may be what the table says
-        _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, view)
+        _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, branch, view)
     else:
         left, right = st.columns([3, 2], gap="medium")
         with left:

@@ -254,10 +254,11 @@ def _end(view: View, lesson: Lesson) -> None:
         right = len(questions) - len(missed)
         st.markdown(view.words.part("Score", right=right, questions=len(questions)))
     if missed:
+        here = {name: text for name in (LESSON.name, FILE.name) if (text := view.state.text(name))}
         st.markdown(view.words.part("Missed"))
         for number in missed:
             label = plain(f"{number}. {lesson.steps[number - 1].title}")
-            page_link(FOLDER, label, view.state.values | {"step": number}, icon=":material/replay:")
+            page_link(FOLDER, label, here | {STEP.name: str(number)}, icon=":material/replay:")
     after = iter(lessons())
     if lesson.slug and any(other.slug == lesson.slug for other in after):
         following = next((other for other in after if isinstance(other, Lesson)), None)
