@@ -172,3 +172,14 @@ def test_icons_and_tables_have_the_pages_size_again_after_a_presentation(visitor
     expect(page.get_by_role("button", name="Present")).to_be_visible()
     visitor.settle()
     assert icon.evaluate("icon => icon.getBoundingClientRect().width") == width
+
+
+def test_on_paper_a_section_is_alone_and_whole(visitor: Visitor) -> None:
+    page = visitor.open("/attention")
+    page.emulate_media(media="print")
+    try:
+        expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+        main = page.get_by_test_id("stMain")
+        assert main.evaluate("main => getComputedStyle(main).overflowY") == "visible", "more than a screen is printed"
+    finally:
+        page.emulate_media(media="screen")
