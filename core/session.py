@@ -19,7 +19,7 @@ from core.attention.trace import AttentionTrace
 from core.cache import HOUR, Cache
 from core.checkpoints.folder import State
 from core.checkpoints.loading import fingerprint
-from core.checkpoints.spec import Checkpoint
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import content
 from core.efficiency.timing import Timing
 from core.efficiency.timing import measure as time_pass
@@ -47,7 +47,14 @@ def files(slug: str) -> State:
     Empty where there are none; the computation then raises the reason.
     """
     try:
-        return fingerprint(checkpoints.get(slug))
+        return _state(checkpoints.get(slug))
+    except AtlasError:
+        return ()
+
+
+def _state(spec: CheckpointSpec) -> State:
+    try:
+        return fingerprint(spec)
     except (AtlasError, OSError):
         return ()
 
@@ -213,6 +220,9 @@ def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
     return measured(key, lambda: time_pass(checkpoint(slug), progress), progress, again=again)
 
 
-def timed(slug: str) -> Timing | None:
-    """The result of :func:`timing` for the current files; None before the measurement."""
-    return results.get(("timing", slug, files(slug)))  # type: ignore[no-any-return]
+def timed(spec: CheckpointSpec) -> Timing | None:
+    """The result of :func:`timing` for the current files; None before the measurement.
+
+    A page asks for many models at once: to find one by its slug looks into every folder of the host.
+    """
+    return results.get(("timing", spec.slug, _state(spec)))  # type: ignore[no-any-return]

@@ -119,6 +119,17 @@ def _inspected(folder: Path, root: Path, kind: Kind | None, state: State) -> Ins
         return str(error)
 
 
+def shown(name: str) -> str:
+    """The name of a file as a page can show it: on Linux it may be any bytes, which Python keeps as lone surrogates."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def refuse_strange_name(name: str) -> None:
+    """Raise :class:`CheckpointRefused` for the name of a file or folder that is not UTF-8."""
+    if shown(name) != name:
+        raise CheckpointRefused(f"The name “{shown(name)}” is not UTF-8 text. Rename that file or folder.")
+
+
 @contextmanager
 def missing_files_reported() -> Iterator[None]:
     """Raises :class:`CheckpointUnavailable` for an ``OSError``, of a file removed since the models were listed."""
@@ -160,6 +171,7 @@ def read_json(file: Path) -> dict[str, Any]:
         content = stream.read(_SMALL_FILE)
     try:
         value = json.loads(content.decode())
+        json.dumps(value, ensure_ascii=False).encode()  # fails for half a character, a lone surrogate
     except (ValueError, RecursionError):
         raise CheckpointRefused(f"The file “{name}” is corrupt: it is not valid JSON.") from None
     if not isinstance(value, dict):
@@ -232,6 +244,7 @@ def _refuse_strange_files(folder: Path, root: Path) -> None:
     for number, path in enumerate(chain((folder,), folder.rglob("*"))):  # which may be anything, such as a home folder
         if number == 1 and not os.path.lexists(folder / "config.json"):
             return  # what is missing is said by who reads it
+        refuse_strange_name(path.name)
         if number > MAX_FILES:
             raise CheckpointRefused(
                 f"The folder “{folder.name}” holds more than {MAX_FILES:,} files. Give the model a folder of its own."

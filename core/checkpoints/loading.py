@@ -31,7 +31,12 @@ from core.checkpoints.folder import (
 )
 from core.checkpoints.registry import BESIDE, FOLDERS, GENERATOR, UPDATES, bundled_root
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.checkpoints.tokenizer_file import is_failure, refuse_failing_tokenizer, refuse_slow_tokenizer
+from core.checkpoints.tokenizer_file import (
+    is_failure,
+    refuse_failing_tokenizer,
+    refuse_many_added_tokens,
+    refuse_slow_tokenizer,
+)
 from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
 from core.lazy import Tensor, torch, transformers
 from core.settings import raised_with, settings
@@ -61,6 +66,7 @@ def read(spec: CheckpointSpec) -> Checkpoint:
         limit = hub_cache.cache_root() if spec.source == "hub" else _host_directory(spec)
         inspected = inspect(folder, limit, spec.kind)
         refuse_slow_tokenizer(folder / "tokenizer.json")
+        refuse_many_added_tokens(folder)
         tokenizer = _tokenizer(folder)
         refuse_failing_tokenizer(spec.name, lambda text: tokenizer(text)["input_ids"], tokenizer.decode)
         model, tokenizer = _read_folder(inspected, tokenizer)

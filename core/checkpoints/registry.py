@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from core import settings as configuration
 from core.checkpoints import hub_cache, package
 from core.checkpoints.families import FAMILIES, Branch, Kind
 from core.checkpoints.families.architectures import architecture_of, branch_of, kind_of, positions_of
-from core.checkpoints.folder import Inspected, inspect_cached, read_json, signature
+from core.checkpoints.folder import Inspected, inspect_cached, read_json, refuse_strange_name, shown, signature
 from core.checkpoints.spec import WHOLE, Card, CheckpointSpec, Part, read_card
 from core.errors import CheckpointRefused, CheckpointUnavailable, UnknownCheckpoint
 
@@ -36,6 +37,10 @@ BESIDE: tuple[Part, ...] = ("draft", "english")
 FOLDERS = (GENERATOR, *BESIDE)
 UPDATES: tuple[Part, ...] = ("spans", "unified", "orders")
 """The subfolders of low-rank updates and heads, with a card of their own."""
+MOST_FOLDERS = 1_000
+"""Folders of ``ATLAS_CHECKPOINT_DIR`` that are looked into, the first by name: every page does so."""
+_MOST_SLUG = 100
+"""Characters of a host folder's slug, which files and links are named after."""
 
 
 def bundled_root() -> Path:
@@ -304,18 +309,25 @@ def in_directory() -> tuple[list[CheckpointSpec], tuple[Refused, ...]]:
         return [], (Refused("dir", "ATLAS_CHECKPOINT_DIR", wrong),) if wrong else ()
     specs: list[CheckpointSpec] = []
     others: list[Refused] = []
-    slugs: set[str] = set()
-    for folder in folders:
+    slugs: Counter[str] = Counter()
+    for folder in folders[:MOST_FOLDERS]:
         try:
             if signature(folder):
+                refuse_strange_name(folder.name)
                 specs.append(_spec(folder, inspect_cached(folder, root), _slug(folder.name, slugs)))
         except FileNotFoundError:  # removed since the folders were listed
             continue
         except CheckpointRefused as error:
-            others.append(Refused(_slug(folder.name, slugs), folder.name, str(error)))
+            others.append(Refused(_slug(folder.name, slugs), shown(folder.name), str(error)))
         except OSError:
-            reason = f"The folder “{folder.name}” cannot be read by this process."
-            others.append(Refused(_slug(folder.name, slugs), folder.name, reason))
+            reason = f"The folder “{shown(folder.name)}” cannot be read by this process."
+            others.append(Refused(_slug(folder.name, slugs), shown(folder.name), reason))
+    if len(folders) > MOST_FOLDERS:
+        reason = (
+            f"ATLAS_CHECKPOINT_DIR holds {len(folders):,} folders; the first {MOST_FOLDERS:,} by name are offered. "
+            "The host can move the models that are meant into a folder of their own."
+        )
+        others.append(Refused(_slug("more folders", slugs), "ATLAS_CHECKPOINT_DIR", reason))
     return specs, tuple(others)
 
 
@@ -337,13 +349,14 @@ def _spec(folder: Path, inspected: Inspected, slug: str) -> CheckpointSpec:
     )
 
 
-def _slug(name: str, taken: set[str]) -> str:
+def _slug(name: str, taken: Counter[str]) -> str:
     """``dir-`` and the folder's name in URL-safe characters, with a number where the slug is taken."""
-    base = "dir-" + (re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.") or "folder")
-    slug, number = base, 2
-    while slug in taken:
-        slug, number = f"{base}-{number}", number + 1
-    taken.add(slug)
+    base = "dir-" + (re.sub(r"[^a-z0-9._-]+", "-", name.lower())[:_MOST_SLUG].strip("-.") or "folder")
+    slug = base
+    while taken[slug]:
+        taken[base] += 1
+        slug = f"{base}-{taken[base]}"
+    taken[slug] += 1
     return slug
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.checkpoints.folder import opened
+from core.checkpoints.folder import opened, read_json
 from core.errors import CheckpointRefused
 
 _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
@@ -40,6 +40,7 @@ _ATOM = re.compile(r"\\[pP]\{\^?\w+\}|\\[^\W\d_kg]|\\[\W_]|\[(?:\\.|[^\\\[\]])+\
 _REPEATED = re.compile(r"(?:[*+]|\{\d*,?\d*\})[?+]?")
 _MAX_LENGTH, _MAX_PATTERNS, _MAX_OPTIONAL, _MAX_OPEN = 1_000, 16, 4, 2
 _MAX_GROWTH = 10_000
+_MAX_FILE, _MAX_ADDED = 100_000_000, 10_000
 _MAX_WORD = 1_000
 """Characters of a word up to which WordPiece may tokenize, in time that grows with their cube; usually 100."""
 
@@ -48,16 +49,23 @@ def refuse_slow_tokenizer(file: Path) -> None:
     """Raise :class:`CheckpointRefused` for a ``tokenizer.json`` with such a pattern; it need not be there."""
     if not file.exists():
         return
-    with opened(file) as (stream, _):
+    name = file.parent.name
+    with opened(file) as (stream, size):
+        if size > _MAX_FILE:
+            raise CheckpointRefused(
+                f"The tokenizer of “{name}” has {size:,} bytes; at most {_MAX_FILE:,} work. The largest published ones "
+                "have half of that."
+            )
         content = stream.read()
     try:
         parts: dict[str, Any] = json.loads(content)
+        added = len(parts.get("added_tokens") or ())
         patterns = [pattern for key in parts if key != "added_tokens" for pattern in _patterns(parts[key])]
         word = parts["model"].get("max_input_chars_per_word") or 0
         growth = math.prod(_growth(parts.get("normalizer"))) * math.prod(_growth(parts.get("decoder")))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return  # the library says what is wrong with it
-    name = file.parent.name
+    _refuse_many_added(name, added)
     if len(patterns) > _MAX_PATTERNS or any(map(slow, patterns)):
         raise CheckpointRefused(
             f"The tokenizer of “{name}” splits text by a regular expression that can take minutes for one sentence. "
@@ -71,6 +79,26 @@ def refuse_slow_tokenizer(file: Path) -> None:
         raise CheckpointRefused(
             f"The tokenizer of “{name}” takes words of up to {word:,} characters, which can take minutes. Set "
             f"max_input_chars_per_word to {_MAX_WORD:,} or less."
+        )
+
+
+def refuse_many_added_tokens(folder: Path) -> None:
+    """Raise :class:`CheckpointRefused` where a further file of a tokenizer adds so many tokens.
+
+    Each added token is compared with every text, and the library registers them one by one, in seconds for thousands.
+    """
+    for file in ("added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"):
+        if (folder / file).exists():
+            values = read_json(folder / file)
+            lists = (value for value in values.values() if isinstance(value, dict | list))
+            _refuse_many_added(folder.name, max(len(values), *map(len, lists), 0))
+
+
+def _refuse_many_added(name: str, added: int) -> None:
+    if added > _MAX_ADDED:
+        raise CheckpointRefused(
+            f"The tokenizer of “{name}” adds {added:,} tokens to its vocabulary; at most {_MAX_ADDED:,} work. Train a "
+            "vocabulary that holds them."
         )
 
 

@@ -329,3 +329,23 @@ def test_a_large_folder_is_not_walked_through(bert: Path, monkeypatch: pytest.Mo
     assert "more than 3 files" in refusal(bert)
     (bert / "config.json").unlink()
     assert "config.json” is missing" in refusal(bert)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("tokenizer.json", {"added_tokens": [{"id": n, "content": f"<{n}>"} for n in range(10_001)]}),
+        ("added_tokens.json", {f"<{n}>": n for n in range(10_001)}),
+        ("tokenizer_config.json", {"added_tokens_decoder": {str(n): {"content": f"<{n}>"} for n in range(10_001)}}),
+    ],
+)
+def test_a_tokenizer_with_thousands_of_added_tokens_is_refused_before_it_is_read(
+    bert: Path, file: str, content: dict[str, Any], use_checkpoints: Callable[[Path], None]
+) -> None:
+    before = json.loads((bert / file).read_text()) if (bert / file).exists() else {}
+    (bert / file).write_text(json.dumps(before | content))
+    use_checkpoints(bert.parent)
+    began = time.process_time()
+    with pytest.raises(CheckpointRefused, match="adds 10,001 tokens to its vocabulary; at most 10,000 work"):
+        checkpoints.load("dir-tiny-bert")
+    assert time.process_time() - began < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 import torch
 from torch import nn
 
-from core import checkpoints
+from core import checkpoints, session
+from core.attention.roles import rolefiles
 from core.checkpoints import package, registry
 from core.checkpoints.bundled import apply
 from core.checkpoints.families import architectures
@@ -84,6 +86,49 @@ def test_folder_names_become_safe_and_distinct_slugs(
     use_checkpoints(tmp_path / "root")
     slugs = sorted(spec.slug for spec in checkpoints.available() if spec.source == "directory")
     assert slugs == ["dir-my-model", "dir-my-model-2", "dir-script"]
+
+
+def test_a_folder_of_any_name_is_offered_or_refused_and_can_be_shown(
+    tiny_root: Path, tmp_path: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    root = tmp_path / "root"
+    for name in (b"caf\xe9", b"\xff\xfe", "é".encode(), b"x" * 250):
+        shutil.copytree(tiny_root / "tiny-bert", root / os.fsdecode(name))
+    for name, file in (("inner", b"\xe9.txt"), ("half", b"x.txt")):
+        copy = shutil.copytree(tiny_root / "tiny-bert", root / name)
+        (copy / os.fsdecode(file)).touch()
+    (root / "half" / "config.json").write_text('{"architectures": ["\\ud800"]}')
+    use_checkpoints(root)
+    specs = {spec.slug: spec for spec in checkpoints.available() if spec.source == "directory"}
+    refused = {folder.slug: folder for folder in registry.refused()}
+    assert specs.keys() == {"dir-folder", "dir-" + "x" * 100}
+    assert set(refused) == {"dir-caf", "dir-folder-2", "dir-inner", "dir-half"}
+    assert refused["dir-caf"].reason == "The name “caf?” is not UTF-8 text. Rename that file or folder."
+    for shown in (*specs.values(), *refused.values()):
+        repr(shown).encode()
+    assert "\\udc" not in repr(refused)
+    long = specs["dir-" + "x" * 100]
+    assert rolefiles.roles(long.slug) == {}
+    assert rolefiles.effects(long.slug) == {}
+    assert checkpoints.load(long.slug).model is not None
+
+
+def test_only_so_many_folders_are_looked_into(
+    tmp_path: Path, use_checkpoints: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "MOST_FOLDERS", 3)
+    for number in range(5):
+        (tmp_path / "root" / str(number)).mkdir(parents=True)
+        (tmp_path / "root" / str(number) / "notes.txt").touch()
+    use_checkpoints(tmp_path / "root")
+    assert [folder.slug for folder in registry.refused()] == ["dir-0", "dir-1", "dir-2", "dir-more-folders"]
+    assert "holds 5 folders; the first 3 by name" in registry.refused()[-1].reason
+
+
+def test_a_list_of_models_looks_into_the_folders_once(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    specs = checkpoints.available()
+    monkeypatch.setattr(registry, "in_directory", lambda: pytest.fail("looked into again, for each model"))
+    assert {session.timed(spec) for spec in specs if spec.source == "directory"} == {None}
 
 
 def test_sharded_weights_load(tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> None:

@@ -16,7 +16,7 @@ from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bar
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
 from core.language.decoding.cards import NAMES, Card, decoding_of, default_cards, new_card, read, read_all, write
-from core.language.decoding.reader import Row, RuleEffect, RuleSummary
+from core.language.decoding.reader import Row, RuleEffect, RuleSummary, ban_tokens
 from core.language.decoding.rules import pick, sample, spread_of
 from core.language.decoding.search import Node, Tree
 from core.language.generate import summary
@@ -257,3 +257,9 @@ def test_the_tree_has_an_edge_for_every_node() -> None:
     assert "&lt;i&gt;" in figure.to_json()
     assert "2 pruned" in tree_alt(grown)
     assert "1 finished" in tree_alt(grown)
+
+
+def test_a_banned_token_that_does_not_exist_bans_nothing() -> None:
+    scores = torch.zeros(2, 5)
+    assert ban_tokens(scores, [-1, 5, 10**9]) is scores
+    assert ban_tokens(scores, [3, 7]).isinf().tolist() == [[False, False, False, True, False]] * 2

@@ -201,11 +201,11 @@ def test_times_are_kept_for_the_same_files_and_measured_again_on_request(
 
     def quiet(share: float, doing: str) -> None: ...
 
-    assert session.timed(spec.slug) is None
+    assert session.timed(spec) is None
     first = session.timing(spec.slug, quiet)
     assert session.timing(spec.slug, quiet) is first
-    assert session.timed(spec.slug) is first
+    assert session.timed(spec) is first
     assert session.timing(spec.slug, quiet, again=True).seconds == 2
     monkeypatch.setattr("core.session.fingerprint", lambda spec: (("other", 1, 1),))
-    assert session.timed(spec.slug) is None
+    assert session.timed(spec) is None
     assert session.timing(spec.slug, quiet).seconds == 3

@@ -22,7 +22,7 @@ from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language import adapters, permuted, translate
-from core.language.decoding.reader import banned_ids
+from core.language.decoding.reader import ban_tokens, banned_ids
 from core.language.fill_mask import MaskedText, prepare
 from core.language.generate import prompt_ids
 from core.language.replaced import detect
@@ -206,7 +206,7 @@ class Reader:
                 verdict = scores.reshape(rows, 1)
                 scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
             elif self._banned:
-                scores = scores.index_fill(-1, torch.tensor(self._banned), float("-inf"))
+                scores = ban_tokens(scores, self._banned)
             return scores.log_softmax(-1)
 
     def _scores(self, inputs: dict[str, Tensor], states: Tensor | None) -> Tensor:

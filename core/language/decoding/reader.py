@@ -170,10 +170,11 @@ def banned_ids(model: Any) -> list[int]:
 
 
 def ban_tokens(scores: Tensor, banned: Sequence[int]) -> Tensor:
-    """``scores`` (B, V) with minus infinity for the ``banned`` tokens."""
-    if not banned:
+    """``scores`` (..., V) with minus infinity for the ``banned`` tokens; a host's file may name others."""
+    there = [token for token in banned if 0 <= token < scores.shape[-1]]
+    if not there:
         return scores
-    return scores.index_fill(-1, torch.tensor(banned, device=scores.device), float("-inf"))
+    return scores.index_fill(-1, torch.tensor(there, device=scores.device), float("-inf"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def models_table(view: View) -> None:
         order = SORT.draw(state)
         _buttons(view, [model for model in shown if not model.apart])
     progress, table = st.empty(), st.empty()
-    times = {model.spec.slug: timing for model in shown if (timing := session.timed(model.spec.slug)) is not None}
+    times = {model.spec.slug: timing for model in shown if (timing := session.timed(model.spec)) is not None}
     rows = ordered(shown, order, {slug: timing.seconds for slug, timing in times.items()})
     _draw(table, rows)
     count = f"{len(shown)} of {len(models)} models" if len(shown) < len(models) else f"{len(models)} models"
@@ -92,7 +92,7 @@ def _buttons(view: View, shown: Sequence[Listed]) -> None:
     if st.session_state.get(_PLANNED) is not None:
         st.button("Stop", icon=":material/stop:", key="zoo-measure", on_click=_plan, args=(None,))
         return
-    missing = [m.spec.slug for m in shown if session.timed(m.spec.slug) is None]
+    missing = [m.spec.slug for m in shown if session.timed(m.spec) is None]
     plan = _Plan(missing or [m.spec.slug for m in shown], again=not missing)
     measure_button(
         "Measure again" if plan.again else "Measure on this machine",
@@ -135,7 +135,7 @@ def _measure(plan: _Plan, known: Collection[str], placeholder: DeltaGenerator, d
 
 def _draw(placeholder: DeltaGenerator, models: Sequence[Listed]) -> None:
     failed: Mapping[str, str] = st.session_state.get(_FAILED, {})
-    rows: list[Row] = [_row(model, session.timed(model.spec.slug), failed.get(model.spec.slug)) for model in models]
+    rows: list[Row] = [_row(model, session.timed(model.spec), failed.get(model.spec.slug)) for model in models]
     below = [_card(model.spec) for model in models]
     with placeholder.container():
         text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS, below=below))
