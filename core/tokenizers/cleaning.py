@@ -29,10 +29,12 @@ Here a token is a word or a punctuation mark, in lower case for n-grams. The pap
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +44,9 @@ from core.language.text import sentences
 from core.settings import raised_with, settings
 from core.turns import turns
 from core.words import WORDS as TOKENS
+
+if TYPE_CHECKING:
+    from datasketch import MinHash
 
 WORDS, SENTENCES, SPAN = 5, 3, 3
 """Words of a line, sentences of a page, and sentences of a repeated span."""
@@ -145,6 +150,15 @@ NGRAM, JACCARD, EDIT, LENGTH = 5, 0.8, 0.8, 50
 BANDS, MINIMA = 50, 4
 """Bands, and minima in each: nearly all pairs at J = 0.8 are candidates, 96% of those at J = 0.5."""
 MAX_PAIRS = 20_000
+MAX_DOCUMENTS = 50_000
+MAX_LENGTH = 20_000
+"""Tokens of a document: comparing two of them takes a tenth of a second."""
+MAX_CELLS = 30_000_000_000
+"""Pairs of tokens in all comparisons: some ten seconds."""
+TOKENS_PER_KB = 250
+"""The most tokens of a kilobyte of text; an English one has about 200."""
+_STEP = 1_000
+"""Tokens or n-grams between two steps."""
 UNITS = {"paragraph": "Paragraphs", "line": "Lines"}
 _SPLIT = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
 
@@ -218,14 +232,41 @@ def decoded(data: bytes) -> str:
         raise OutOfRange("This file is not UTF-8 text. Save it as plain text in UTF-8.") from None
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The tokens of a text, each by its number among the different ones: a few bytes for each."""
+
+    names: tuple[str, ...]
+    ids: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    """The character where each starts."""
+
+
+def _words(text: str) -> _Words:
+    """Raises :class:`InputTooLong` for more tokens than a corpus of the largest size has."""
+    most = TOKENS_PER_KB * settings().max_corpus_kb
+    names: dict[str, int] = {}
+    ids, starts = array("q"), array("q")
+    for number, match in enumerate(TOKENS.finditer(text)):
+        if number == most:
+            raise InputTooLong(
+                f"This text has more than {most:,} words and punctuation marks. Choose a smaller file. "
+                f"{raised_with('max_corpus_kb')}"
+            )
+        if number % _STEP == 0:
+            turns.step()
+        ids.append(names.setdefault(match[0], len(names)))
+        starts.append(match.start())
+    return _Words(tuple(names), np.frombuffer(ids, dtype=np.int64), np.frombuffer(starts, dtype=np.int64))
+
+
 def _ranks(ids: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     """The rank of the ``length`` tokens from each position, equal for equal ones, by prefix doubling."""
     ranks, known = ids, 1
     while known < length:
         step = min(known, length - known)  # the two halves may overlap
         turns.step()
-        both = np.stack([ranks[: len(ranks) - step], ranks[step:]])
-        key = both[0] * (int(ranks.max()) + 1) + both[1]
+        key = ranks[: len(ranks) - step] * (int(ranks.max()) + 1) + ranks[step:]
         ranks = np.unique(key, return_inverse=True)[1].astype(np.int64)
         known += step
     return ranks
@@ -236,24 +277,25 @@ def exact(text: str, length: int = LENGTH) -> Exact:
 
     Raises:
         InputEmpty: no tokens.
+        InputTooLong: too many.
     """
-    found = list(TOKENS.finditer(text))
-    if not found:
+    words = _words(text)
+    ids, starts = words.ids, words.starts
+    if not len(ids):
         raise InputEmpty("There is no text to read. Type some, or upload a file.")
-    ids = np.unique([match[0] for match in found], return_inverse=True)[1].astype(np.int64)
     if len(ids) < 2 * length:
         return Exact(len(ids), 0, ())
     ranks = _ranks(ids, length)
     order = np.argsort(ranks, kind="stable")  # the suffix array, up to the first `length` tokens
-    later = np.zeros(len(ids) + 1, dtype=np.int64)  # +1 and -1 where spans of later occurrences start and end
-    for here in order[1:][ranks[order[1:]] == ranks[order[:-1]]]:
-        later[here] += 1
-        later[here + length] -= 1
-    covered = np.concatenate([[0], (np.cumsum(later[:-1]) > 0).astype(np.int64), [0]])
+    later = order[1:][ranks[order[1:]] == ranks[order[:-1]]]
+    bounds = np.zeros(len(ids) + 1, dtype=np.int64)  # +1 and -1 where spans of later occurrences start and end
+    bounds[later] += 1
+    bounds[later + length] -= 1
+    covered = np.concatenate([[0], (np.cumsum(bounds[:-1]) > 0).astype(np.int64), [0]])
     edges = np.flatnonzero(np.diff(covered))
     repeats = []
     for first, last in edges.reshape(-1, 2).tolist():
-        start, end = found[first].start(), found[last - 1].end()
+        start, end = int(starts[first]), int(starts[last - 1]) + len(words.names[ids[last - 1]])
         repeats.append(Repeat(text[start:end], last - first, start, end))
     return Exact(len(ids), int(covered.sum()), tuple(sorted(repeats, key=lambda one: -one.tokens)))
 
@@ -263,47 +305,95 @@ def near(text: str, unit: str = "paragraph", ngram: int = NGRAM, jaccard: float 
 
     Raises:
         InputEmpty: fewer than two documents.
-        OutOfRange: more than `MAX_PAIRS` candidates.
+        InputTooLong: too many tokens.
+        OutOfRange: too many documents, too long ones, or too many candidates.
     """
-    from datasketch import MinHash
     from rapidfuzz.distance import Levenshtein
 
     documents = tuple(part.strip() for part in _SPLIT[unit].split(text) if part.strip())
     if len(documents) < 2:
         raise InputEmpty(f"There is only one document. Separate {unit}s by {_BREAKS[unit]}, or choose other units.")
-    tokens = [TOKENS.findall(document.lower()) for document in documents]
-    grams = [frozenset(zip(*(words[i:] for i in range(ngram)), strict=False)) for words in tokens]
-    minima: dict[int, NDArray[np.uint64]] = {}
-    first = MinHash(num_perm=BANDS * MINIMA)
-    bands: dict[tuple[int, bytes], list[int]] = {}
-    for index, own in enumerate(grams):
-        if not own:
-            continue
-        turns.step()
-        sketch = first.copy()
-        sketch.update_batch([" ".join(gram).encode() for gram in own])
-        minima[index] = np.asarray(sketch.hashvalues)
-        for band in range(BANDS):
-            part = minima[index][band * MINIMA : (band + 1) * MINIMA]
-            bands.setdefault((band, part.tobytes()), []).append(index)
-    # pairs with the first of a band and with the one before connect all that would be connected by all pairs
-    candidates: set[tuple[int, int]] = set()
-    for group in bands.values():
-        candidates.update((group[0], other) for other in group[1:])
-        candidates.update(pairwise(group))
-    if len(candidates) > MAX_PAIRS:
+    if len(documents) > MAX_DOCUMENTS:
+        raise OutOfRange(f"There are {len(documents):,} {unit}s; at most {MAX_DOCUMENTS:,} are compared.")
+    words = _words("\n".join(documents).lower())
+    bounds = np.searchsorted(words.starts, np.cumsum([0] + [len(document.lower()) + 1 for document in documents]))
+    if (longest := int(np.diff(bounds).max())) > MAX_LENGTH:
         raise OutOfRange(
-            f"{len(candidates):,} pairs would have to be compared; at most {MAX_PAIRS:,} work. "
-            "Choose longer n-grams, or a smaller file."
+            f"A {unit} has {longest:,} words and punctuation marks; {unit}s of at most {MAX_LENGTH:,} are compared."
         )
+    if len(words.ids) < ngram:
+        return Near(documents, (), (), len(documents))
+    ranks = _ranks(words.ids, ngram)
+
+    def grams(document: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The n-grams of a document, each once, and the tokens where each starts."""
+        start, end = int(bounds[document]), int(bounds[document + 1])
+        found, first = np.unique(ranks[start : max(start, end - ngram + 1)], return_index=True)
+        return found, first + start
+
+    seen = np.flatnonzero(np.diff(bounds) >= ngram)
+    minima = np.zeros((len(documents), BANDS * MINIMA), dtype=np.uint32)
+    for document in seen.tolist():
+        minima[document] = _minima(words, grams(document)[1], ngram)
+    candidates = _candidates(minima, seen)
+    lengths = np.diff(bounds)
+    cells = sum(int(lengths[a]) * int(lengths[b]) for a, b in candidates)
+    if cells > MAX_CELLS:
+        raise OutOfRange(
+            "These documents are too long to be compared pair by pair. Choose longer n-grams, or a smaller file."
+        )
+    tokens = [words.ids[start:end] for start, end in pairwise(bounds.tolist())]
     pairs = []
-    for a, b in sorted(candidates):
-        turns.step()
-        true = len(grams[a] & grams[b]) / len(grams[a] | grams[b])
-        similarity = Levenshtein.normalized_similarity(tokens[a], tokens[b])
-        pairs.append(Pair(a, b, float(np.mean(minima[a] == minima[b])), true, similarity))
+    for a, b in candidates:
+        turns.step(locking=True)
+        one, other = grams(a)[0], grams(b)[0]
+        shared = len(np.intersect1d(one, other, assume_unique=True))
+        similarity = Levenshtein.normalized_similarity(tokens[a].tolist(), tokens[b].tolist())
+        estimate = float(np.mean(minima[a] == minima[b]))
+        pairs.append(Pair(a, b, estimate, shared / (len(one) + len(other) - shared), similarity))
     near_pairs = [(pair.first, pair.second) for pair in pairs if pair.jaccard >= jaccard and pair.edit >= edit]
-    return Near(documents, tuple(pairs), _connected(near_pairs), len(documents) - len(minima))
+    return Near(documents, tuple(pairs), _connected(near_pairs), len(documents) - len(seen))
+
+
+@cache
+def _permutations() -> MinHash:
+    from datasketch import MinHash
+
+    return MinHash(num_perm=BANDS * MINIMA)
+
+
+def _minima(words: _Words, starts: NDArray[np.int64], ngram: int) -> NDArray[np.uint64]:
+    """The smallest hashes of the n-grams that start at these tokens, one for each permutation."""
+    sketch = _permutations().copy()
+    for begin in range(0, len(starts), _STEP):
+        turns.step(locking=True)
+        chunk = starts[begin : begin + _STEP].tolist()
+        grams = (words.ids[start : start + ngram].tolist() for start in chunk)
+        sketch.update_batch([" ".join(words.names[number] for number in gram).encode() for gram in grams])
+    return np.asarray(sketch.hashvalues)
+
+
+def _candidates(minima: NDArray[np.uint32], seen: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """The pairs of documents that share a band, in order.
+
+    Those with the first of a band and with the one before connect all that would be connected by all pairs.
+    """
+    found: set[tuple[int, int]] = set()
+    for band in range(BANDS):
+        turns.step()
+        part = np.ascontiguousarray(minima[seen, band * MINIMA : (band + 1) * MINIMA])
+        group = np.unique(part.view(f"V{part.itemsize * MINIMA}").ravel(), return_inverse=True)[1]
+        order = np.argsort(group, kind="stable")
+        group, members = group[order], seen[order]
+        first = members[np.searchsorted(group, group)]
+        again = np.flatnonzero(group[1:] == group[:-1])
+        found.update(zip(members[again].tolist(), members[again + 1].tolist(), strict=True))
+        found.update(zip(first[again + 1].tolist(), members[again + 1].tolist(), strict=True))
+        if len(found) > MAX_PAIRS:
+            raise OutOfRange(
+                f"More than {MAX_PAIRS:,} pairs would have to be compared. Choose longer n-grams, or a smaller file."
+            )
+    return sorted(found)
 
 
 _BREAKS = {"paragraph": "an empty line", "line": "line breaks"}

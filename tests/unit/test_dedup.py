@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import time
+import tracemalloc
+from itertools import pairwise
 
 import pytest
 
@@ -105,3 +107,65 @@ def test_too_many_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     texts = [" ".join(f"w{number}" for number in range(60)) + f" {copy}" for copy in range(60)]
     with pytest.raises(OutOfRange, match="pairs would have to be compared"):
         near("\n".join(texts), "line")
+
+
+def letters(count: int, unit: str) -> str:
+    """Tokens of one letter: the most of them that a file can hold."""
+    return unit.join(" ".join(random.Random(count).choices("abcdefgh", k=count)) for _ in range(2))
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "sentence"),
+    [
+        (letters(20_001, "\n\n"), "paragraph", "A paragraph has 20,001 words and punctuation marks; .* at most 20,000"),
+        ("a b c d e\n" * 50_001, "line", "There are 50,001 lines; at most 50,000"),
+        ("!" * 25_001 + "\n\nx", "paragraph", "more than 25,000 words and .*ATLAS_MAX_CORPUS_KB"),
+    ],
+)
+def test_a_hostile_corpus_is_refused_in_seconds_and_little_memory(
+    text: str, unit: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "ATLAS_MAX_CORPUS_KB" in sentence:
+        monkeypatch.setenv("ATLAS_MAX_CORPUS_KB", "100")
+        settings.cache_clear()
+    tracemalloc.start()
+    began = time.process_time()
+    try:
+        with pytest.raises((OutOfRange, InputTooLong), match=sentence):
+            near(text, unit)
+        assert tracemalloc.get_traced_memory()[1] < 60e6
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - began < 10
+
+
+def test_long_documents_are_compared_in_little_memory_with_steps_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[float] = []
+    monkeypatch.setattr(cleaning.turns, "step", lambda **_: steps.append(time.thread_time()))
+    one = letters(9_000, " ")
+    near("a b c d e\n\nf g h i j")  # the libraries are imported
+    tracemalloc.start()
+    began = time.thread_time()
+    try:
+        (pair,) = near(f"{one}\n\n{one} end").pairs
+        assert tracemalloc.get_traced_memory()[1] < 25e6, "200 hashes of each n-gram at once take 28 MB"
+    finally:
+        tracemalloc.stop()
+    assert pair.edit > 0.999
+    assert max(after - before for before, after in pairwise([began, *steps])) < 0.5
+
+
+def test_one_long_word_costs_the_others_no_memory() -> None:
+    text = "x" * 20_000 + " " + " ".join(random.Random(0).choices("ab", k=20_000))
+    tracemalloc.start()
+    try:
+        assert exact(text, 10).removed > 0
+        assert tracemalloc.get_traced_memory()[1] < 40e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_pairs_that_are_too_long_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaning, "MAX_CELLS", 99)
+    with pytest.raises(OutOfRange, match="too long to be compared pair by pair"):
+        near("a b c d e f g h i j\n\na b c d e f g h i j")
