@@ -75,7 +75,8 @@ class Table:
         if not self.columns:
             return ""
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
+        # a reader may end a row at \r, or a column at a semicolon
+        writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
         safe = cache(without_formula)  # a token stands in many rows
         writer.writerow(map(safe, self.columns))
         writer.writerows(zip(*(_csv_column(cells, safe) for cells in zip(*self.rows, strict=True)), strict=True))

@@ -79,12 +79,19 @@ def test_a_cell_reads_back(cell: Cell, written: str) -> None:
     assert lines(Table(("x", "y"), ((cell, "end"),)))[1] == [written, "end"]
 
 
+@pytest.mark.parametrize("text", ["a\r=1+1", "a;=1+1", "a\n=1+1", 'a",=1+1', "a,=1+1"])
+def test_no_reader_ends_a_cell_inside_a_text(text: str) -> None:
+    written = Table(("x",), ((text,), (2,))).csv()
+    assert written.split('"\n"')[1:] == [text.replace('"', '""'), '2"\n'], "each cell stands in quotation marks"
+    assert lines(Table(("x",), ((text,),)))[1] == [text]
+
+
 def test_records_name_the_columns() -> None:
     assert Table.from_records([{"x": 1, "y": None}, {"y": 2.0, "x": "two"}]) == Table(
         ("x", "y"), ((1, None), ("two", 2.0))
     )
     assert Table.from_records([]).csv() == ""
-    assert Table(("x",), ()).csv() == "x\n"
+    assert Table(("x",), ()).csv() == '"x"\n'
 
 
 def test_cells_without_a_column_are_refused() -> None:
@@ -212,7 +219,7 @@ def test_a_chart_sends_its_table_whole_as_csv_and_its_head_for_the_page() -> Non
     data = component_data("chart", "stem", NASTY, "alt", long)
     assert data["table"]["rows"][-1] == [str(MAX_ROWS - 1), "=1+1"]
     assert data["table"]["more"] == 3
-    assert data["csv"] == "n,'=t\n" + "".join(f"{n},'=1+1\n" for n in range(MAX_ROWS + 3))
+    assert data["csv"] == '"n","\'=t"\n' + "".join(f'"{n}","\'=1+1"\n' for n in range(MAX_ROWS + 3))
     assert data["name"] == "atlas-stem"
     wide = Table(tuple(map(str, range(MAX_COLUMNS + 1))), ())
     assert component_data("chart", "stem", "title", "alt", wide)["table"]["columns"] == []
