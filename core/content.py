@@ -246,6 +246,23 @@ def parse_file(path: Path) -> Content:
         raise ContentUnusable(f"{path.name} cannot be read as UTF-8 text: {error}.") from error
 
 
+def toml(text: str, where: str, above: int) -> dict[str, Any]:
+    """The TOML in a file, below its first ``above`` lines.
+
+    Raises:
+        ContentUnusable: it is not valid; the message names the line of the file.
+    """
+    try:
+        return tomllib.loads("\n" * above + text)
+    except tomllib.TOMLDecodeError as error:
+        wrong = str(error)
+    except RecursionError:
+        wrong = f"it nests too deeply (below line {above})"
+    except ValueError:  # as of an integer with thousands of digits
+        wrong = f"it holds a number that is too long (below line {above})"
+    raise ContentUnusable(f"{where} is not valid TOML: {wrong}.")
+
+
 def parse(text: str, path: Path) -> Content:
     """A file's text as :class:`Content`.
 
@@ -259,10 +276,7 @@ def parse(text: str, path: Path) -> Content:
         end = next((i for i, line in enumerate(lines[1:], 1) if line.strip() == _FENCE), None)
         if end is None:
             raise ContentUnusable(f"{path.name}, line 1: the front matter has no second line “{_FENCE}”.")
-        try:
-            front = tomllib.loads("\n".join(["", *lines[1:end]]))  # its errors name the line of the file
-        except tomllib.TOMLDecodeError as error:
-            raise ContentUnusable(f"{path.name}: the front matter is not valid TOML: {error}.") from error
+        front = toml("\n".join(lines[1:end]), f"{path.name}: the front matter", 1)
         start = end + 1
     parts: dict[str, Part] = {}
     name, begin, collected = "", 0, list[str]()
@@ -273,7 +287,8 @@ def parse(text: str, path: Path) -> Content:
             collected.append(line)
             continue
         if name:
-            parts[name] = Part("\n".join(collected).strip("\n"), begin + 1)
+            text = "\n".join(collected)
+            parts[name] = Part(text.strip("\n"), begin + 1 + len(text) - len(text.lstrip("\n")))
         name, begin, collected = line[3:].strip(), number, []
         if name in parts:
             raise ContentUnusable(f"{path.name}, line {number}: the part “## {name}” occurs twice.")

@@ -7,8 +7,10 @@ compare the answers of other checks.
 
 from __future__ import annotations
 
+import logging
+import math
 from abc import ABC, abstractmethod
-from typing import Annotated, Literal, get_type_hints
+from typing import Annotated, ClassVar, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,8 +23,9 @@ from core.attention.masks.kinds import read
 from core.attention.roles.everyhead import rows
 from core.attention.trace import AttentionMap, check_head
 from core.catalogue.results import Result, paper, tables
+from core.checkpoints.families import FAMILIES, Ability
 from core.checkpoints.spec import Part
-from core.errors import InputUnusable, OutOfRange
+from core.errors import AtlasError, InputUnusable, OutOfRange
 from core.language.fill_mask import predict, prepare
 from core.language.generate import generate, repetition
 from core.language.pairs import score_pair
@@ -79,15 +82,31 @@ class ModelCheck(Check, ABC):
 
     model: Short
     text: Short
+    needs: ClassVar[Ability | None] = None
+    """What the model has to offer."""
 
     def models(self) -> tuple[str, ...]:
         return (self.model,)
 
+    def fitting(self) -> str:
+        """The model.
+
+        Raises:
+            InputUnusable: it does not offer what the check needs.
+        """
+        spec = checkpoints.get(self.model)
+        if self.needs is not None and not spec.offers(self.needs):
+            does = next(family.does for family in FAMILIES.values() if self.needs in family.offers)
+            raise InputUnusable(f"This check needs a model that {does}, and {spec.name} is none.")
+        return self.model
+
 
 class _Masked(ModelCheck, ABC):
+    needs = "predicts masked tokens"
+
     def best(self, k: int) -> MaskPrediction:
         """The ``k`` most probable tokens at the first mask."""
-        return engine.run(predict, self.model, prepare(engine.checkpoint(self.model), self.text), k)[0]
+        return engine.run(predict, self.fitting(), prepare(engine.checkpoint(self.model), self.text), k)[0]
 
 
 class Prediction(_Masked):
@@ -113,6 +132,7 @@ class Probability(_Masked):
 class Continuation(ModelCheck):
     """What a causal model generates after the text."""
 
+    needs = "continues"
     kind: Literal["continuation"]
     tokens: Annotated[int, Field(ge=1, le=64)] = 1
     strategy: Literal["greedy", "beam"] = "greedy"
@@ -122,13 +142,14 @@ class Continuation(ModelCheck):
 
     def answer(self) -> str:
         decoding = Decoding(strategy=self.strategy, beams=self.beams, max_new_tokens=self.tokens)
-        steps = list(engine.stream(generate, self.model, self.text, decoding, code=self.code))
+        steps = list(engine.stream(generate, self.fitting(), self.text, decoding, code=self.code))
         return steps[-1].text.strip() if steps else ""
 
 
 class Repetition(ModelCheck):
     """The share, from 0 to 1, of 3-grams of the generated tokens that repeat an earlier one."""
 
+    needs = "continues"
     kind: Literal["repetition"]
     tokens: Annotated[int, Field(ge=4, le=64)]
     strategy: Literal["greedy", "beam"] = "greedy"
@@ -136,18 +157,19 @@ class Repetition(ModelCheck):
 
     def answer(self) -> float:
         decoding = Decoding(strategy=self.strategy, max_new_tokens=self.tokens, no_repeat=self.no_repeat)
-        *_, last = engine.stream(generate, self.model, self.text, decoding)
+        *_, last = engine.stream(generate, self.fitting(), self.text, decoding)
         return repetition(last.ids)
 
 
 class Rewrite(ModelCheck):
     """What an encoder-decoder generates for the text and a task."""
 
+    needs = "rewrites"
     kind: Literal["rewrite"]
     task: Short
 
     def answer(self) -> str:
-        steps = list(engine.stream(rewrite, self.model, self.text, self.task, Decoding(max_new_tokens=64)))
+        steps = list(engine.stream(rewrite, self.fitting(), self.text, self.task, Decoding(max_new_tokens=64)))
         return steps[-1].text.strip() if steps else ""
 
 
@@ -201,10 +223,11 @@ class Ablated(ModelCheck):
 class Replaced(ModelCheck):
     """The token with the highest probability of being replaced, by a discriminator."""
 
+    needs = "detects replaced tokens"
     kind: Literal["replaced"]
 
     def answer(self) -> str:
-        found = engine.run(detect, self.model, self.text)
+        found = engine.run(detect, self.fitting(), self.text)
         ordinary = [i for i, token in enumerate(found.after) if not token.special]
         return found.after[max(ordinary, key=found.probabilities.__getitem__)].text.strip()
 
@@ -258,11 +281,14 @@ class Scores(Check):
 
     kind: Literal["scores"]
     pattern: Short
-    tokens: Count
+    tokens: Annotated[int, Field(ge=1, le=16_384)]
+    """Their pairs are counted one by one: 16,384 tokens take seconds."""
 
     def answer(self) -> int:
-        names = ("",) * self.tokens
-        return patterns.count(read(self.pattern).pattern(Axes("text", names, names, 0)), self.tokens)
+        names, choice = ("",) * self.tokens, read(self.pattern)
+        if choice.layout == "image":
+            raise InputUnusable(f"“{choice.title()}” is a mask of an image, and this check counts over a text.")
+        return patterns.count(choice.pattern(Axes("text", names, names, 0)), self.tokens)
 
 
 class BestHead(Check):
@@ -376,7 +402,10 @@ class Ratio(_Compared):
     kind: Literal["ratio"]
 
     def answer(self) -> float:
-        first, second, *_ = self.numbers().values()
+        numbers = self.numbers()
+        (_, first), (name, second), *_ = numbers.items()
+        if not second:
+            raise InputUnusable(f"“{name[:40]}” is 0, and nothing can be divided by it.")
         return first / second
 
 
@@ -416,6 +445,28 @@ AnyCheck = Annotated[
 ]
 for _kind in (Largest, Smallest, Ratio, Same):
     _kind.model_rebuild()
+
+
+def compute(check: Check) -> Answer:
+    """The answer to a check of any lesson; what a model or a library does not take is said in a sentence.
+
+    Raises:
+        AtlasError: the model, or an argument, does not allow it.
+    """
+    try:
+        answer = check.answer()
+    except AtlasError:
+        raise
+    except Exception as error:
+        kind = getattr(check, "kind", "")
+        logging.getLogger("atlas").warning("The check “%s” of a lesson failed", kind, exc_info=error)
+        raise InputUnusable(
+            f"The check “{kind}” cannot be computed from what the lesson's file names. Its model, its text and its "
+            "numbers have to fit together."
+        ) from error
+    if isinstance(answer, float) and not math.isfinite(answer):
+        raise InputUnusable(f"The check “{getattr(check, 'kind', '')}” gives {answer}, which is no answer.")
+    return answer
 
 
 def _position(labels: tuple[str, ...], label: str) -> int:

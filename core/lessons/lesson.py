@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,7 +38,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from core import catalogue, checkpoints, links
-from core.content import Content, names, parse, whole
+from core.content import Content, names, parse, toml, whole
 from core.errors import AtlasError, ContentUnusable
 from core.lessons import FOLDER, MOST_STEPS, MOST_VIEW
 from core.lessons.checks import Answer, AnyCheck
@@ -97,6 +96,7 @@ class Step(_Strict):
                 raise ValueError(f"the answer may be “{missing[0][:40]}”, which is no option")
         if self.covered and self.check is None:
             raise ValueError("a view is covered until its question is answered, and this step has none")
+        urlsplit(self.view)  # a ValueError for what is no address
         return self
 
     @property
@@ -220,13 +220,10 @@ def from_content(words: Content, slug: str) -> Lesson:
     steps = []
     for number, (title, part) in enumerate(words.parts.items(), 1):
         where = f"{file}, step {number} “{title[:60]}”"
-        blocks = _BLOCK.findall(part.text)
+        blocks = list(_BLOCK.finditer(part.text))
         if len(blocks) != 1:
             raise ContentUnusable(f"{where}: it needs one block between lines “+++”, with its view.")
-        try:
-            fields = tomllib.loads(blocks[0])
-        except tomllib.TOMLDecodeError as error:
-            raise ContentUnusable(f"{where}: the block is not valid TOML: {error}.") from error
+        fields = toml(blocks[0][1], f"{where}: the block", part.line + part.text.count("\n", 0, blocks[0].start()))
         step = _checked(Step, fields | {"title": title, "text": _BLOCK.sub("", part.text).strip()}, where)
         steps.append(step)
     return Lesson(slug, file, front.title, front.line, front.minutes, tuple(front.sources), tuple(steps))
@@ -237,8 +234,8 @@ def _checked(kind: type[T], fields: Mapping[str, Any], where: str) -> T:
         return kind(**fields)
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise ContentUnusable(f"{where}: {name}: {first['msg']}." if name else f"{where}: {first['msg']}.") from None
+        name = "".join(f"{part}: " for part in [".".join(map(str, first["loc"]))] if part)
+        raise ContentUnusable(f"{where}: {name}{first['msg'].removeprefix('Value error, ')}.") from None
 
 
 def problems() -> Iterator[str]:
@@ -298,7 +295,7 @@ def read_draft(text: str) -> Draft:
     try:
         fields = json.loads(text)
         every = [step if isinstance(step, dict) else {} for step in fields["steps"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ContentUnusable(f"{name}, as this browser stores it, cannot be read.") from error
     steps = [_checked(Step, step, f"{name}, step {number}") for number, step in enumerate(every, 1)]
     return _checked(Draft, {"title": fields.get("title"), "steps": steps}, name)

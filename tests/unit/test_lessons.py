@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
+import tracemalloc
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from core import patterns
 from core.content import parse
-from core.errors import ContentUnusable, OutOfRange
+from core.errors import ContentUnusable, InputUnusable, OutOfRange
 from core.language.guesses import among, plain_word, same_word
 from core.language.rounds import GAP, KINDS, LENGTH, Answer, Kind, Turn, bank, draw, scores, spans
 from core.lessons import checks
@@ -26,6 +30,7 @@ from core.lessons.lesson import (
     from_content,
     from_text,
     lessons,
+    read_draft,
     refuse_missing_views,
     write,
 )
@@ -95,6 +100,12 @@ def test_a_file_becomes_a_lesson() -> None:
             r"the answer may be “Yes”, which is no option",
         ),
         ("+++\ntitle = 1\n+++\n" + step(), r"front matter: title"),
+        ("+++\ntitle = " + "[" * 5_000 + "\n+++\n" + step(), r"front matter .*nests too deeply \(below line 1\)"),
+        ("+++\ntitle = " + "1" * 5_000 + "\n+++\n" + step(), r"front matter .*a number that is too long"),
+        (FRONT + step("view = " + "[" * 5_000), r"step 1 “First”: the block .*nests too deeply \(below line 8\)"),
+        (FRONT + step("view = " + "1" * 5_000), r"step 1 “First”: the block .*a number that is too long"),
+        (FRONT + step("\nview = 1 2"), r"step 1 “First”: the block .*at line 10, column 10"),
+        (FRONT + step('view = "//[x"'), r"step 1 “First”: Invalid IPv6 URL"),
         ("x" * 200_000, r"has 200,000 characters; a lesson has 100,000 at most"),
     ],
 )
@@ -259,6 +270,75 @@ def test_an_unknown_tokenizer_or_mask_is_refused() -> None:
         checks.Tokens(kind="tokens", tokenizer="abc", text="a").answer()
     with pytest.raises(OutOfRange, match="no mask “abc”"):
         checks.Scores(kind="scores", pattern="abc", tokens=3).answer()
+
+
+MASKED = {"text": "a [MASK]"}
+
+
+@pytest.mark.parametrize(
+    ("check", "sentence"),
+    [
+        ({"kind": "continuation", "model": "minilm", "text": "a", "strategy": "beam"}, "a model that continues a text"),
+        ({"kind": "repetition", "model": "atlas-t5", "text": "a", "tokens": 4}, "a model that continues a text"),
+        ({"kind": "prediction", "model": "atlas-adapter-bert", **MASKED}, "a model that predicts masked tokens"),
+        ({"kind": "probability", "model": "atlas-gpt-2", "token": "b", **MASKED}, "a model that predicts masked"),
+        ({"kind": "rewrite", "model": "minilm", "text": "a", "task": "en-fr"}, "a model that rewrites a text"),
+        ({"kind": "replaced", "model": "minilm", "text": "a"}, "a model that detects replaced tokens"),
+        ({"kind": "scores", "pattern": "column", "tokens": 9}, "“Image columns” is a mask of an image"),
+        (
+            {
+                "kind": "ratio",
+                "of": {
+                    name: {"kind": "scores", "pattern": f"random-{each}", "tokens": 9}
+                    for name, each in (("a", 1), ("b", 0))
+                },
+            },
+            "“b” is 0, and nothing can be divided by it",
+        ),
+    ],
+)
+def test_a_check_that_does_not_fit_its_model_is_a_sentence(check: dict[str, Any], sentence: str) -> None:
+    read: checks.Check = TypeAdapter(checks.AnyCheck).validate_python(check)
+    with pytest.raises(InputUnusable, match=sentence):
+        checks.compute(read)
+
+
+def test_what_a_library_refuses_is_a_sentence_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = checks.Scores(kind="scores", pattern="full", tokens=3)
+    for failure in (ValueError("a visitor's text"), RecursionError(), IndexError(), ZeroDivisionError()):
+
+        def answer(self: object, failure: Exception = failure) -> int:
+            raise failure
+
+        monkeypatch.setattr(checks.Scores, "answer", answer)
+        with pytest.raises(InputUnusable, match=r"The check “scores” cannot be computed") as caught:
+            checks.compute(check)
+        assert "visitor" not in str(caught.value)
+    monkeypatch.setattr(checks.Scores, "answer", lambda self: float("inf"))
+    with pytest.raises(InputUnusable, match="gives inf, which is no answer"):
+        checks.compute(check)
+
+
+@pytest.mark.parametrize("pattern", ["permutation-1", "random-2", "bigbird-4", "causal.or.random-1"])
+def test_a_check_counts_many_scores_in_little_memory_with_steps_between(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 16384"):
+        checks.Scores(kind="scores", pattern=pattern, tokens=16_385)
+    steps: list[float] = []
+    monkeypatch.setattr(patterns.turns, "step", lambda **_: steps.append(time.thread_time()))
+    tracemalloc.start()
+    try:
+        assert checks.Scores(kind="scores", pattern=pattern, tokens=4_000).answer() > 0
+        assert tracemalloc.get_traced_memory()[1] < 28e6, "a byte for each pair takes 16 MB, its negation as much"
+    finally:
+        tracemalloc.stop()
+    assert max(after - before for before, after in pairwise(steps)) < 0.5
+
+
+def test_a_draft_that_nests_too_deeply_is_refused() -> None:
+    with pytest.raises(ContentUnusable, match="cannot be read"):
+        read_draft('{"title": "x", "steps": ' + "[" * 100_000)
 
 
 def test_content_names_the_file() -> None:

@@ -11,9 +11,9 @@ import streamlit as st
 from pydantic import Field, TypeAdapter
 
 from core import links, session
-from core.errors import ContentUnusable
+from core.errors import AtlasError, ContentUnusable
 from core.lessons import FOLDER, MOST_STEPS
-from core.lessons.checks import Answer, AnyCheck
+from core.lessons.checks import Answer, AnyCheck, compute
 from core.lessons.lesson import (
     MOST_CHARS,
     Draft,
@@ -355,9 +355,12 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
     tried = _tried().get(slot)
     if tried is None or not (tried.shown or given == tried.given):
         return
-    computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
-    if step.options and computed not in step.options:
-        raise ContentUnusable(f"The answer is “{str(computed)[:60]}”, which is none of the options.")
+    try:
+        computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
+        if step.options and computed not in step.options:
+            raise ContentUnusable(f"The answer is “{str(computed)[:60]}”, which is none of the options.")
+    except AtlasError as failure:
+        raise ContentUnusable(f"{lesson.file}, step {number} “{step.title[:60]}”: {failure}") from failure
     right = step.right(tried.given, computed)
     if tried.at_once is None:
         tried.at_once = right and not tried.shown
@@ -396,7 +399,7 @@ def _take_answer(slot: Slot, box: str) -> None:
 @session.cached("running-the-model")
 def answer(check: str, files: tuple[Any, ...]) -> Answer:
     """The answer to a check, given as JSON; ``files`` are the states of its models' files."""
-    return _CHECK.validate_json(check).answer()
+    return compute(_CHECK.validate_json(check))
 
 
 def shown(computed: Answer) -> str:
