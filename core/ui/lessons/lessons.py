@@ -201,11 +201,12 @@ def _lesson(view: View, lesson: Lesson) -> None:
     step = lesson.steps[number - 1]
     covered = step.covered and _slot(lesson, number) not in _tried()
     hall = presenting()
-    with st.container(key="atlas-hall" if hall else "atlas-lesson"):
+    with st.container(key="atlas-lesson-hall" if hall else "atlas-lesson"):
         text, picture, question = st.container(), st.container(), st.container()
     with text:
         if hall:
-            view.line(f"**{_words(lesson, step.title)}** {_words(lesson, step.text)}")
+            title, words = (step.title, step.text) if lesson.trusted else (plain(step.title), plain(step.text))
+            view.line(f"**{title}** {words}")  # which links the terms of its first sentence
         else:
             _place(lesson, number)
             st.subheader(_words(lesson, step.title), anchor=False)
