@@ -98,7 +98,7 @@ class Family(NamedTuple):
     """How a model is made."""
 
     model: str
-    """transformers' class, or one of the app's."""
+    """transformers' class."""
     kind: Kind
     settings: dict[str, Any]
 
@@ -106,7 +106,6 @@ class Family(NamedTuple):
 FAMILIES: dict[str, Family] = {
     "bert": Family("BertForMaskedLM", "masked-lm", _ENCODER),
     "roberta": Family("RobertaForMaskedLM", "masked-lm", _PADDED),
-    "bert-sentence": Family("SentenceBert", "masked-lm", _ENCODER | {"mask_token_id": 4}),
     "electra": Family("ElectraForMaskedLM", "masked-lm", _ENCODER | {"embedding_size": 8}),
     "electra-judge": Family("ElectraForPreTraining", "replaced-token", _ENCODER | {"embedding_size": 16}),
     "albert": Family("AlbertForMaskedLM", "masked-lm", _ENCODER | {"embedding_size": 8, "num_hidden_layers": 3}),
@@ -272,10 +271,6 @@ def build(family: Family, settings: dict[str, Any]) -> Any:
         config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 0, 0, 1
         config._attn_implementation = "eager"
         return transformers.EncoderDecoderModel(config)
-    if family.model == "SentenceBert":
-        from core.checkpoints.heads import SentenceBert
-
-        return SentenceBert._from_config(transformers.BertConfig(**settings), attn_implementation="eager")
     model_class = getattr(transformers, family.model)
     if "emb_dim" in settings:
         settings = settings | {"n_words": settings["vocab_size"]}

@@ -96,10 +96,8 @@ def world(root: Path) -> tuple[Path, Path]:
         objective(name, folder, states).export(states / name / "out")
     free = recipe("minilm-full")
     first = {name: value for name, value in free.model.items() if name != "start"}
-    for made in (dataclasses.replace(free, slug="minilm", model=first), free, recipe("minilm-cut")):
+    for made in (dataclasses.replace(free, slug="minilm", model=first), free, recipe("minilm")):
         objective(made, folder, states).export(states / made.slug / "out")
-    update = (states / "minilm-cut" / "out" / models.DIFFERENCE).read_bytes()
-    (states / "minilm" / "out" / models.DIFFERENCE).write_bytes(update)
     return folder, states
 
 

@@ -13,7 +13,6 @@ For each tensor ``NAME`` of the target that differs from the base, the file has 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -157,9 +156,3 @@ def files_of(folder: Path, card: Card | None) -> tuple[tuple[Path, ...], tuple[P
         return own, (installed.folder / "model.safetensors",) if installed else ()
     below = bundled_root() / Path(base).name
     return own, sum(files_of(below, read_card(below / "card.toml")), ())
-
-
-def has_sentence_head(folder: Path) -> bool:
-    """Whether a bundled model has a sentence head, with the published encoder beside its updated copy."""
-    file = folder / "config.json"
-    return file.is_file() and bool(json.loads(file.read_text(encoding="utf-8")).get("sentence_head"))

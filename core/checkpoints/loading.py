@@ -17,7 +17,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from core.checkpoints import hub_cache, package
-from core.checkpoints.bundled import apply, base_state, files_of, has_sentence_head, state_of, targets
+from core.checkpoints.bundled import apply, base_state, files_of, state_of, targets
 from core.checkpoints.families import FAMILIES, Kind
 from core.checkpoints.folder import (
     WEIGHTS,
@@ -136,10 +136,8 @@ def require_ready(spec: CheckpointSpec) -> None:
 def estimated_bytes(spec: CheckpointSpec) -> int:
     """Bytes of the weights in float32, from the headers of their files."""
     if spec.source in ("bundled", "package"):
-        folder = _bundled_folder(spec)
-        own, base = files_of(folder, spec.card)
-        reader = (package.verified_weights(),) if has_sentence_head(folder) else ()
-        return 4 * sum(count_elements(file) for file in (*own, *base, *reader))
+        own, base = files_of(_bundled_folder(spec), spec.card)
+        return 4 * sum(count_elements(file) for file in (*own, *base))
     return 4 * _inspected(spec).elements
 
 
@@ -352,13 +350,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
         adapted: Any = read_adapters(folder, _config(folder), base)
         return adapted, _tokenizer(package.verified_weights().parent)
     config, state = _config(folder), state_of(folder, spec.card)
-    if has_sentence_head(folder):
-        from core.checkpoints.heads import READER, SentenceBert
-
-        model = SentenceBert._from_config(config, attn_implementation="eager")
-        state |= {name.replace("bert.", READER, 1): value for name, value in base_state(package.NAME).items()}
-    else:
-        model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
+    model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
     report = model.load_state_dict(state, strict=False)
     stray = sorted(set(report.unexpected_keys) & targets(folder / "difference.safetensors"))
     if stray:

@@ -6,7 +6,7 @@ All floating-point values count once:
 - a causal mask (1, 1, n, n), which older files store as a buffer, does not count;
 - a tied matrix over the vocabulary that is saved under two names counts once.
 
-A difference has two counts: its own, and that of its base.
+A file that holds other values, too, has a card with the number: the factors of a difference are no parameters.
 """
 
 from __future__ import annotations
@@ -27,17 +27,11 @@ _FLOATS = frozenset({"F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2"})
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters and bytes of a checkpoint, and of the base that it is a difference to (0 for a whole model)."""
+    """Parameters of the loaded model, bytes of its files, and of those that they are a difference to (0 for none)."""
 
     parameters: int
     bytes: int
-    base_parameters: int = 0
     base_bytes: int = 0
-
-    @property
-    def all_parameters(self) -> int:
-        """Base and difference."""
-        return self.parameters + self.base_parameters
 
     @property
     def all_bytes(self) -> int:
@@ -48,20 +42,20 @@ class Size:
 def size_of(spec: CheckpointSpec) -> Size | None:
     """The size of a ready checkpoint; None where its files cannot be read."""
     try:
-        own, base = loading.weight_files(spec)
-        return _size(state_of_files(own), state_of_files(base))
+        own, base = map(state_of_files, loading.weight_files(spec))
+        stated = spec.card.parameters if spec.card else None
+        return Size(_parameters(own) if stated is None else stated, _bytes(own), _bytes(base))
     except (AtlasError, OSError):
         return None
 
 
 @lru_cache(maxsize=256)
-def _size(own: State, base: State) -> Size:
-    def stored(files: State) -> tuple[int, int]:
-        return count_parameters([Path(name) for name, _, _ in files]), sum(size for _, _, size in files)
+def _parameters(files: State) -> int:
+    return count_parameters([Path(name) for name, _, _ in files])
 
-    parameters, size = stored(own)
-    base_parameters, base_size = stored(base)
-    return Size(parameters, size, base_parameters, base_size)
+
+def _bytes(files: State) -> int:
+    return sum(size for _, _, size in files)
 
 
 def count_parameters(files: Iterable[Path]) -> int:

@@ -80,6 +80,8 @@ class Card:
     weaknesses: tuple[str, ...] = ()
     base: str | None = None
     """The checkpoint or package that ``difference.safetensors`` is a difference to; None for a whole model."""
+    parameters: int | None = None
+    """Of the loaded model, where its file holds other values, too: factors of a difference, a head for pairs, a buffer."""
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -114,6 +116,11 @@ class CheckpointSpec:
     parts: tuple[Part, ...] = ()
     """Further models of the same folder, loaded with ``checkpoints.load(slug, part=...)``."""
     card: Card | None = field(default=None, compare=False, hash=False)
+
+    @property
+    def short_name(self) -> str:
+        """The name without what was added: “MiniLM” for “MiniLM with a masked-LM layer trained here”."""
+        return self.name.partition(" with ")[0]
 
     @property
     def family(self) -> ModelFamily:

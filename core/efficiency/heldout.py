@@ -1,8 +1,8 @@
 r"""What a live model predicts, as it was trained to, on texts written for this project, with the truth.
 
 ======================  ==============================================================================================
-masked tokens           encoders: of windows of the story, or of sentences if trained on those; an XLNet: all masks at
-                        once; an XLM: of a sentence and its translation
+masked tokens           encoders: of windows of the story; an XLNet: all masks at once; an XLM: of a sentence and its
+                        translation
 next tokens             decoders: of the same windows; a Transformer-XL with its memory of the windows before
 replaced tokens         discriminators: whether each token of a window was replaced; the generator samples at the masks
 tokens of the output    encoder-decoders, given those before: translations, corrupted or misspelled texts, fusions
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -124,10 +124,7 @@ def _masked_windows(checkpoint: Checkpoint) -> Iterator[tuple[Tensor, Tensor, Te
     tokenizer: Any = checkpoint.tokenizer
     first, last = torch.tensor([tokenizer.cls_token_id]), torch.tensor([tokenizer.sep_token_id])
     random = torch.Generator().manual_seed(7)
-    texts: Iterable[Tensor] = _windows(checkpoint)
-    if hasattr(checkpoint.model, "sentence"):  # `core.checkpoints.heads`: trained on single sentences
-        texts = [torch.tensor(_ids(checkpoint, row["en"])) for row in _rows("translations")]
-    for ids in texts:
+    for ids in _windows(checkpoint):
         for _ in range(DRAWS):
             hidden = (torch.rand(len(ids), generator=random) < MASKED).nonzero()[:, 0]
             masked = ids.index_fill(0, hidden, tokenizer.mask_token_id)

@@ -173,8 +173,6 @@ def predict_together(
         states = model.base_model(input_ids=ids, attention_mask=attend, **own_language(model, ids))[0]  # (rows, n, d)
         rows = [row for row, text in enumerate(texts) for _ in text.positions]
         scores = head(states[rows, [position for text in texts for position in text.positions]])  # (all M, V)
-        if (sentence := getattr(model, "sentence", None)) is not None:
-            scores = scores + sentence(ids, attend, model.get_output_embeddings().weight)[rows]
         chances = torch.split(scores.float().softmax(-1), [len(text.positions) for text in texts])  # each (M, V)
     counts = [call[1] if len(call) > 1 else 5 for call in calls]
     return [
@@ -270,9 +268,7 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     # On a CPU the product of two or three rows with a vocabulary takes twice as long as that of four (20 ms against 9
     # for 30,522 words), so that a few masks are filled up with copies of the last one.
     asked = [*positions, *[positions[-1]] * (4 - len(positions))] if len(positions) in (2, 3) else list(positions)
-    scores = head(states[:, asked])[0, : len(positions)]
-    sentence = getattr(model, "sentence", None)  # what the text as a whole adds: `core.checkpoints.heads`
-    return scores if sentence is None else scores + sentence(ids, attend, model.get_output_embeddings().weight)
+    return head(states[:, asked])[0, : len(positions)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,12 +72,12 @@ def known() -> tuple[TokenizerInfo, ...]:
             files.setdefault(_digest(path, stamp), []).append((spec, path, stamp))
     infos = []
     for users in files.values():
-        names = tuple(_name(spec) for spec, _, _ in users)
+        names = tuple(spec.short_name for spec, _, _ in users)
         # A model that was trained with this very vocabulary names it before one that only borrowed it.
         spec, path, stamp = min(users, key=lambda user: (user[0].slug != base, user[0].slug not in first))
         family = family_of(path, stamp)
         if family is not None:
-            infos.append(TokenizerInfo(spec.slug, _name(spec), family, _size(path, stamp), names, path, stamp))
+            infos.append(TokenizerInfo(spec.slug, spec.short_name, family, _size(path, stamp), names, path, stamp))
     words = next((info for info in infos if info.slug == base), None)
     if words is not None:
         count = len(whole_words(words))
@@ -158,11 +158,6 @@ def family_of(path: Path, stamp: tuple[int, int]) -> Family | None:
 def _stamp(path: Path) -> tuple[int, int]:
     stat = path.stat()
     return stat.st_size, stat.st_mtime_ns
-
-
-def _name(spec: CheckpointSpec) -> str:
-    """The model's name without the layers added to it: “MiniLM” for “MiniLM + masked-LM layer”."""
-    return spec.name.partition(" + ")[0]
 
 
 def _file(spec: CheckpointSpec) -> Path | None:

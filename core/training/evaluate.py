@@ -35,7 +35,6 @@ ENCODER: tuple[Measured, ...] = (
 MASKED: tuple[Measured, ...] = ((encoders.cloze_sets, measures.cloze), (encoders.everyday, measures.masked_words))
 MEASURES: dict[str, tuple[Measured, ...]] = {
     "masked-lm": MASKED,
-    "sentence-head": MASKED,
     "encoder": ENCODER,
     "distil": ENCODER,
     "electra": ((encoders.sides, encoders.replaced),),

@@ -14,7 +14,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import catalogue, checkpoints, links, session
 from core.attention.heads import clearest_head, specials
+from core.checkpoints.sizes import size_of
 from core.checkpoints.spec import WHOLE, CheckpointSpec
+from core.figures.labels import short
 from core.figures.predictions import HEIGHT, bars_alt
 from core.figures.predictions import masked_word as picture
 from core.language.fill_mask import predict, prepare
@@ -147,7 +149,13 @@ def _draw(view: View, spec: CheckpointSpec, text: str, before: int, place: Delta
                     for i in range(max(len(answers), len(rows)))
                 ),
             ),
-            note=view.words.part("Picture", layer=layer + 1, head=head + 1, model=plain(spec.name)),
+            note=view.words.part(
+                "Picture",
+                layer=layer + 1,
+                head=head + 1,
+                model=plain(spec.name),
+                parameters=short(size.parameters) if (size := size_of(spec)) else "an unknown number of",
+            ),
         ).draw(state)
         query = {"model": spec.slug, "text": text, "layer": str(layer + 1), "head": str(head + 1)}
         page_link("attention", view.words.label("open"), query, icon=":material/grid_on:", width="content")

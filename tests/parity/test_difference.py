@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +10,11 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertModel
 
 from core import checkpoints
 from core.attention.architectures.recording import twin
 from core.checkpoints import loading, package
 from core.errors import CheckpointRefused
-from core.language.fill_mask import masked_logits
 from tests import tiny, tinyfamilies
 from tests.unit.test_checkpoints_registry import CARD
 
@@ -98,38 +94,6 @@ def test_bigbird_on_top_of_minilm(assets: Path) -> None:
             assert bool((got[name][64:] == 0.5).all())
         else:
             torch.testing.assert_close(got[name], value)
-
-
-def test_a_sentence_head_uses_the_unchanged_backbone(assets: Path) -> None:
-    plain = checkpoints.load("minilm")
-    ids = plain.tokenizer("the cat sat on the [MASK].", return_tensors="pt")
-    before = plain.model(**ids).logits
-    file, backbone = assets / "minilm" / "difference.safetensors", assets.parent / "backbone"
-    config = json.loads((backbone / "config.json").read_text())
-    (assets / "minilm" / "config.json").write_text(json.dumps(config | {"sentence_head": True, "mask_token_id": 4}))
-    generator = torch.Generator().manual_seed(2)
-    added = {
-        "sentence.about.weight": torch.randn(16, 16, generator=generator),
-        "sentence.repeated.weight": torch.zeros(1, 16),
-        "sentence.repeated.bias": torch.tensor([2.0]),
-    }
-    save_file(load_file(file) | added, file)
-    checkpoint = loading.read(checkpoints.get("minilm"))
-
-    row = ids["input_ids"][0]
-    reader = BertModel.from_pretrained(backbone, add_pooling_layer=False).eval()
-    seen = row != 4  # without the mask
-    mean = reader(input_ids=row[None], attention_mask=seen[None].long()).last_hidden_state[0][seen].mean(0)
-    words = checkpoint.model.get_output_embeddings().weight
-    about = words @ (added["sentence.about.weight"] @ (mean / mean.norm()))
-    said = torch.zeros(len(words)).index_fill(0, row, 1.0)
-    expected = before + about - said * math.log(1 + math.exp(2.0))
-    torch.testing.assert_close(checkpoint.model(**ids).logits, expected, atol=1e-4, rtol=1e-4)
-    place = int((row == 4).nonzero())
-    found = masked_logits(checkpoint.model, row[None], [place])
-    torch.testing.assert_close(found, expected[0, [place]], atol=1e-4, rtol=1e-4)
-    twice = loading.estimated_bytes(checkpoint.spec) - sum(4 * v.numel() for v in load_file(file).values())
-    assert twice == 2 * sum(4 * value.numel() for value in load_file(backbone / "model.safetensors").values())
 
 
 def test_a_difference_without_its_head_is_refused(assets: Path) -> None:

@@ -25,7 +25,7 @@ INPUTS = {
     **{"langs": "langs", "positions": "position_ids"},
 }
 """What a batch holds, by the names of transformers' arguments."""
-DIFFERENCES = {"minilm", "minilm-cut", "minilm-full", "atlas-bigbird", "atlas-longformer"}
+DIFFERENCES = {"minilm", "minilm-full", "atlas-bigbird", "atlas-longformer"}
 DIFFERENCES |= {
     "atlas-adapter-bert",
     "adapter-bert-tuned",

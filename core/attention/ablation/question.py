@@ -169,8 +169,6 @@ class Reader:
         one_position = question.task is None and "target_mapping" not in question.inputs
         if one_position and not (self._hashes or self._windowed):
             self.backbone.register_forward_hook(self._keep_position)
-        if hasattr(self.model, "sentence"):  # `core.checkpoints.heads`, which reads the same text in every row
-            self.model.sentence.register_forward_pre_hook(lambda _, inputs: (inputs[0][:1], inputs[1][:1], inputs[2]))
 
     @property
     def backbone(self) -> Any:

@@ -11,7 +11,6 @@ from core.training.recipe import Recipe
 
 OBJECTIVES = {
     "masked-lm": ("masked", "MaskedObjective"),
-    "sentence-head": ("masked", "SentenceObjective"),
     "long-masked-lm": ("long", "LongObjective"),
     "window-lm": ("long", "WindowObjective"),
     "hashed-lm": ("hashed", "HashedObjective"),

@@ -1,4 +1,4 @@
-r"""Masked language modeling (Devlin et al., 2019) on a sentence encoder, and the head that reads a sentence vector.
+r"""Masked language modeling (Devlin et al., 2019) on a sentence encoder.
 
 The encoder's matrices have low-rank updates, or are trained freely where the recipe has no rank. A free run is a stage:
 another recipe starts from it, truncates its updates to their rank, and continues with the factors. The free model can
@@ -11,11 +11,6 @@ that: with C the rare words that are in the sentence, every masked position adds
     − echo · Σ_{c ∈ C, p(c) > floor} log(1 − p(c))
 
 Below the floor there is no penalty, since related words should be similar.
-
-The sentence head (`core.checkpoints.heads`) is trained on a finished, frozen model: α of the loss is the
-cross-entropy to the distribution q of `combined_distribution`, the rest that to the original token. It starts from
-:math:`A = \beta M`: with W the centered unit vectors of the tokens as texts and E their embeddings, M is the linear map
-with :math:`E M` nearest to W.
 """
 
 from __future__ import annotations
@@ -28,10 +23,9 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from core.checkpoints.heads import SentenceHead
 from core.lazy import transformers
 from core.training import batches, masking, models, optimizers, tokens
 from core.training.lowrank import MaskedModel
@@ -41,10 +35,6 @@ from core.training.tokens import Ints
 
 MEASURED = 0.004
 """Threshold of the evaluation masks, the same for all recipes, so that they can be compared."""
-FREQUENT = 10_000
-"""The most frequent tokens, which the initial linear map of the sentence head is fitted to."""
-RIDGE = 0.5
-"""Regularization of that map."""
 
 
 class Nearness:
@@ -231,76 +221,3 @@ class MaskedObjective(Objective):
         config.architectures = ["BertForMaskedLM"]
         config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.1
         models.ship_backbone(config, self.folder, folder)
-
-
-def linear_map(words: Tensor, texts: Tensor) -> Tensor:
-    """M (d, d) with ``words`` (n, d) times M nearest to the centered ``texts`` (n, d), by ridge regression."""
-    gram = words.T @ words + RIDGE * torch.eye(words.shape[1])
-    solved: Tensor = torch.linalg.solve(gram, words.T @ (texts - texts.mean(0)))
-    return solved
-
-
-class SentenceModel(nn.Module):
-    """A finished masked language model and the trained head.
-
-    Args:
-        base: the masked language model, frozen.
-        head: the sentence head, whose terms are added to the logits.
-    """
-
-    words: Tensor
-
-    def __init__(self, base: MaskedModel, head: SentenceHead) -> None:
-        super().__init__()
-        self.base = base.requires_grad_(False)
-        self.head = head
-        self.register_buffer("words", base.words.whole().detach(), persistent=False)
-
-    def parts(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The base's logits and the head's terms, both (masked, vocabulary), and the sentence vectors (rows, d), of ids
-        and masked positions (rows, length)."""
-        attend = torch.ones_like(ids)
-        with torch.no_grad():
-            logits = self.base(ids, mask)
-        vectors = self.head.vectors(ids, attend)
-        added = self.head.scores(vectors, ids, attend, self.words)
-        return logits, added[mask.nonzero()[:, 0]], vectors
-
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Logits (masked, vocabulary) from ids and masked positions (rows, length)."""
-        logits, added, _ = self.parts(ids, mask)
-        return logits + added
-
-
-class SentenceObjective(MaskedObjective):
-    """Masked language modeling with the sentence head."""
-
-    def new_model(self) -> SentenceModel:
-        base: MaskedModel = super().new_model()
-        self.alpha = float(self.recipe.model["teach"])
-        self.near = self.new_nearness()
-        head = SentenceHead(self.near.encoder, self.pieces.mask)
-        often = torch.from_numpy(np.argsort(-self.counts, kind="stable")[:FREQUENT].copy())
-        start = self.beta * linear_map(base.words.whole().detach()[often], self.near.words[often])
-        head.about.weight = nn.Parameter(start)
-        return SentenceModel(base, head)
-
-    def loss(self, batch: Batch) -> Tensor:
-        logits, added, vectors = self.model.parts(batch["ids"], batch["mask"])
-        rows = batch["mask"].nonzero()[:, 0]
-        with torch.no_grad():
-            cosines = (vectors @ self.near.words.to(vectors.device).T)[rows]
-            target = combined_distribution(logits.float(), cosines, self.beta, batch["context"][rows])
-        logs = (logits + added).float().log_softmax(-1)
-        distilled = -(target * logs).sum(-1).mean()
-        loss: Tensor = (1 - self.alpha) * functional.nll_loss(logs, batch["labels"]) + self.alpha * distilled
-        return loss
-
-    def export(self, folder: Path) -> None:
-        own = {name: value for name, value in self.model.head.named_parameters() if value.requires_grad}
-        before = models.finished(str(self.recipe.model["start"]), self.stages, models.DIFFERENCE)
-        learned = load_file(before / models.DIFFERENCE) | {f"sentence.{name}": value for name, value in own.items()}
-        models.ship_tensors(learned, folder / models.DIFFERENCE)
-        config = self.model.base.config
-        config.sentence_head, config.mask_token_id = True, self.pieces.mask
-        self.ship_config(config, folder)

@@ -79,8 +79,7 @@ def draw(view: DemoView) -> None:
             _pictures(view, sentence, predictions)
             view.try_and_notice()
             _all_probes(view)
-    facts = spec.card.extra.get("facts", {}) if spec.card else {}
-    view.how_it_works("How it works", *(["Sentence head"] if "sentence_head" in facts else []))
+    view.how_it_works()
 
 
 def _still_masked(state: PageState, tokens: Sequence[Token]) -> tuple[int, ...]:

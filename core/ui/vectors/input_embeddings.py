@@ -54,7 +54,7 @@ def input_embeddings(view: View) -> None:
     view.try_and_notice()
     markdown(f"**{view.words.label('others')}**")
     specs = [spec for spec in MODEL.offered().values() if spec.card is not None]
-    names = {spec.slug: spec.name.removeprefix("Atlas ").partition(" + ")[0] for spec in specs}
+    names = {spec.slug: spec.short_name.removeprefix("Atlas ") for spec in specs}
     rows = [
         (
             ", ".join(names[spec.slug] for spec in specs if spec.architecture in kind["architectures"]),

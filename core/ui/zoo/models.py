@@ -168,12 +168,7 @@ def _architecture(spec: CheckpointSpec, model: str) -> Cell:
 
 
 def _parameters(size: Size | None) -> Cell:
-    if size is None:
-        return "unknown"
-    if not size.base_parameters:
-        return short(size.parameters)
-    base, own = _whole(short(size.base_parameters)), _whole(short(size.parameters))
-    return (short(size.all_parameters), f"base {base} + difference {own}")
+    return "unknown" if size is None else short(size.parameters)
 
 
 def _weights(size: Size | None) -> Cell:

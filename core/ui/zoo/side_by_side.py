@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, zip_longest
@@ -16,7 +16,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.efficiency.timing import by_turns
 from core.errors import AtlasError
-from core.figures.labels import with_unit
+from core.figures.labels import short, with_unit
 from core.figures.predictions import bars_alt, percent, prediction_bars
 from core.language.guesses import MAX_CHARS as GUESS_CHARS
 from core.language.guesses import same_word
@@ -295,12 +295,12 @@ def _costs(view: View, pair: Pair, text: str, masked: tuple[int, ...]) -> None:
     measures = [{(m.name, m.on): m for m in spec.card.measures} if spec.card else {} for spec in pair]
     for what, one in measures[0].items():
         if other := measures[1].get(what):
-            costs.append((": ".join(what), one.value, other.value, with_unit("{:.1f}", one.unit)))
+            costs.append((": ".join(what), one.value, other.value, with_unit("{:.1f}", one.unit).format))
     rows = [
         {
             " ": plain(name),
-            plain(first.name): plain(form.format(a)),
-            plain(second.name): plain(form.format(b)),
+            plain(first.name): plain(form(a)),
+            plain(second.name): plain(form(b)),
             "second / first": f"{100 * b / a:.0f}%",
         }
         for name, a, b, form in costs
@@ -309,7 +309,11 @@ def _costs(view: View, pair: Pair, text: str, masked: tuple[int, ...]) -> None:
     view.note("Costs")
 
 
-_COSTS = {"layers": "{:.0f}", "parameters": "{:.2f}M", "time for this sentence": "{:.1f} ms"}
+_COSTS: dict[str, Callable[[float], str]] = {
+    "layers": "{:.0f}".format,
+    "parameters": lambda count: short(int(count)),
+    "time for this sentence": "{:.1f} ms".format,
+}
 
 
 @session.cached("running-both-models")
@@ -319,7 +323,7 @@ def _measured(first: str, second: str, text: str, masked: tuple[int, ...]) -> tu
     times = by_turns([partial(answer_of, checkpoint, text, masked) for checkpoint in (one, other)])
     return (
         (one.model.config.num_hidden_layers, other.model.config.num_hidden_layers),
-        (one.model.num_parameters() / 1e6, other.model.num_parameters() / 1e6),
+        (one.model.num_parameters(), other.model.num_parameters()),
         (1000 * times[0], 1000 * times[1]),
     )
 
