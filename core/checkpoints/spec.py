@@ -81,7 +81,7 @@ class Card:
     base: str | None = None
     """The checkpoint or package that ``difference.safetensors`` is a difference to; None for a whole model."""
     parameters: int | None = None
-    """Of the loaded model, where its file holds other values, too: factors of a difference, a head for pairs, a buffer."""
+    """Of the loaded model, where its file has other values, too: a difference's factors, a head for pairs."""
     extra: dict[str, Any] = field(default_factory=dict)
 
 

@@ -1,4 +1,4 @@
-"""Every bundled model answers with one stack: the one whose heads are shown and ablated, and whose states the lens reads."""
+"""Every bundled model answers with one stack: its heads are shown and ablated, its states are those of the lens."""
 
 from __future__ import annotations
 
