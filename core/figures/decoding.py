@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.figures.bars import Series, bars
-from core.figures.labels import label, sentence
+from core.figures.labels import label, percent, sentence
 from core.figures.plot import HIDDEN, Json, Trace, cut, level, note, scatter, title, upright
-from core.figures.predictions import percent
 from core.language.decoding.reader import RuleEffect
 from core.lazy import go
 from core.theme import Theme

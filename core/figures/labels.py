@@ -16,8 +16,8 @@ def sentence(part: str, /, **values: str | int) -> str:
 
 
 def label(text: str) -> str:
-    """``text`` with ``&``, ``<`` and ``>`` escaped."""
-    return escape(text, quote=False)
+    """``text`` with ``&``, ``<`` and ``>`` escaped, and so that no hover template fills in ``%{x}``."""
+    return escape(text, quote=False).replace("%{", "%&#123;")
 
 
 _STEPS = ((10**12, "T", "trillion"), (10**9, "B", "billion"), (10**6, "M", "million"), (10**3, "k", "thousand"))
@@ -41,8 +41,11 @@ def in_words(number: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share between 0 and 1: ``21.4%``; ``< 0.1%`` for what is there but would round to nothing."""
-    return "< 0.1%" if 0 < share < 0.0005 else f"{100 * share:.1f}%"
+    """A share or a probability: ``97.2%``, ``3.1%``; below one percent ``0.04%``; ``< 0.01%`` for what would be 0."""
+    value = 100 * share
+    if 0 < value < 0.995:
+        return f"{value:.2f}%" if value >= 0.01 else "< 0.01%"
+    return f"{value:.1f}%"
 
 
 def plus_minus(spread: Spread) -> str:

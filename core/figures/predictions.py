@@ -15,22 +15,12 @@ from numpy.typing import NDArray
 from core.attention.inside.lens import LensTrajectory
 from core.figures.bars import Series, bars
 from core.figures.heatmap import Labels, heat_map, numbers
-from core.figures.labels import label, sentence
+from core.figures.labels import label, percent, sentence
 from core.figures.plot import CLEAR, EDGE, Json, box, cut, figure, hover, note, scatter, title, upright
 from core.lazy import go
 from core.theme import Theme
 
 _HATCHES = ("", "/", ".", "x")
-
-
-def percent(probability: float) -> str:
-    """A probability as text: ``97%``, ``3.1%``, ``0.04%``, ``< 0.01%``."""
-    value = 100 * probability
-    if value >= 9.95:
-        return f"{value:.0f}%" if value < 99.5 or value >= 99.995 else f"{value:.1f}%"
-    if value >= 0.995:
-        return f"{value:.1f}%"
-    return f"{value:.2f}%" if value >= 0.01 else "< 0.01%"
 
 
 def prediction_bars(

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from math import pi, sin
 from typing import Any
 
-from core.figures.labels import label, sentence
+from core.figures.labels import label, percent, sentence
 from core.figures.plot import BARE, Json, Trace, cut, figure, note, scatter, title
-from core.figures.predictions import percent
 from core.language.decoding.search import Node, Tree
 from core.language.tokens import visible
 from core.lazy import go

@@ -50,14 +50,14 @@ def _choice(app: AppTest) -> tuple[object, ...]:
 def test_a_telling_head_comes_first() -> None:
     app = _run()
     assert _choice(app) == (2, 3, None, None)
-    assert any("100% of this head’s weight is on the token before" in words(text.value) for text in app.markdown)
+    assert any("100.0% of this head’s weight is on the token before" in words(text.value) for text in app.markdown)
 
 
 def test_a_head_that_follows_a_relation_comes_before_a_diagonal() -> None:
     at = opened("attention", model="minilm")
     relation = rolefiles.best_relations("minilm")["obj"]
     assert tuple(widget(at.selectbox, menu).value - 1 for menu in ("Layer", "Head")) == relation.best
-    assert f"links an object and its verb in {100 * relation.accuracy:.0f}% of {relation.n} cases" in shown(at)
+    assert f"links an object and its verb in {100 * relation.accuracy:.1f}% of {relation.n} cases" in shown(at)
 
 
 def test_a_link_decides_layer_head_and_view_and_menus_change_them() -> None:

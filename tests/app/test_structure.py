@@ -148,7 +148,7 @@ def test_images_captions_and_classes_are_drawn_and_the_prompt_changes_the_answer
     assert described(at) != before
     assert "Accuracy by prompt" in shown(at)
     new = described(opened("encoder", system="clip", pairs="new"))
-    assert "a picture of a red circle: 99%, 98%" in new
+    assert "a picture of a red circle: 98.8%, 97.9%" in new
 
 
 def test_own_words_are_classes_and_an_unknown_one_gets_a_sentence() -> None:

@@ -94,7 +94,7 @@ def test_numbers() -> None:
     assert in_words(109_482_240) == "109.5 million"
     assert in_words(768) == "768"
     assert percent(0.2137) == "21.4%"
-    assert percent(0.0001) == "< 0.1%"
+    assert [percent(p) for p in (1.0, 0.999, 0.031, 0.0004, 0.00001)] == ["100.0%", "99.9%", "3.1%", "0.04%", "< 0.01%"]
     assert percent(0) == "0.0%"
     assert [scientific(4.31e-6), scientific(0.0), scientific(12.0, 3)] == ["4.3 × 10⁻⁶", "0.0 × 10⁰", "1.20 × 10¹"]
     assert [with_unit("33.2", "%"), with_unit("1.31", "bits"), with_unit("12", "")] == ["33.2%", "1.31 bits", "12"]

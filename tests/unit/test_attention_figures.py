@@ -75,7 +75,7 @@ def test_answers_are_written_and_the_final_one_is_framed() -> None:
     figure = lens_figures.answers(WAY, BLUE, theme=LIGHT)
     heat = figure.data[0]
     np.testing.assert_allclose(heat.z, [[0.75, 0.25], [0.5, 0.3], [0.6, 0.00001]])
-    assert figure.data[1].text[0] == "&lt;b&gt;a&lt;/b&gt;<br>75%"
+    assert figure.data[1].text[0] == "&lt;b&gt;a&lt;/b&gt;<br>75.0%"
     assert figure.data[1].text[5] == "a very …<br>&lt;0.01%"
     assert heat.customdata[2][1] == "a very long token"
     assert heat.customdata[0][0] == "&lt;b&gt;a&lt;/b&gt;"
@@ -109,7 +109,7 @@ def test_the_masked_word_has_the_largest_weights_and_what_may_stand_there() -> N
     names = [f"t{i}" for i in range(len(weights))]
     figure = masked_word(names, weights, 3, [EVIL, "b"], [0.6, 0.3], BLUE, special=(0,), theme=LIGHT)
     assert list(figure.data[0].text) == names[2:]
-    assert list(figure.data[1].customdata) == [f"{ESCAPED}: 60%", "b: 30%"]
+    assert list(figure.data[1].customdata) == [f"{ESCAPED}: 60.0%", "b: 30.0%"]
     assert figure.data[1].x[0] == 2 * figure.data[1].x[1]
 
 

@@ -222,7 +222,7 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
     assert list(figure.data[1].x) == [0.625, 0.375, 0.0]
     assert "<script>" not in figure.to_json()
     told = list(figure.data[2].text)
-    assert told == ["50% → 62%", "30% → 38%", "20% → cut"]
+    assert told == ["50.0% → 62.5%", "30.0% → 37.5%", "20.0% → cut"]
     lines = [tuple(trace.x) for trace in figure.data if trace.name == "sum"]
     assert lines == ([(0.5, 0.8, 1.0)] if rule == "top_p" else [])
     dashed = [shape for shape in figure.layout.shapes if shape.line.dash == "dash"]
@@ -233,8 +233,8 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
         "top_k": dashed and dashed[0].y0 == 1.5,
         "temperature": True,
     }[rule]
-    assert "a 20%, cut off" in truncation_alt(found, names, "It")
-    assert "2 of 3 tokens with 80%" in truncation_alt(found, names, "It")
+    assert "a 20.0%, cut off" in truncation_alt(found, names, "It")
+    assert "2 of 3 tokens with 80.0%" in truncation_alt(found, names, "It")
 
 
 def test_surprisals_are_drawn_from_the_entropy() -> None:

@@ -222,8 +222,8 @@ def test_soft_targets_have_two_bars_a_word_and_mark_the_truth() -> None:
     )
     assert [bar.name for bar in figure.data] == ["teacher", "student"]
     assert figure.layout.yaxis.ticktext == ("<b>▸ ring</b>", "&lt;x&gt;")
-    assert list(figure.data[1].text) == ["40%", "30%"]
-    assert compared_alt(["ring"], [0.5], [0.4], "Here") == "Here, teacher and student: ring 50% and 40%."
+    assert list(figure.data[1].text) == ["40.0%", "30.0%"]
+    assert compared_alt(["ring"], [0.5], [0.4], "Here") == "Here, teacher and student: ring 50.0% and 40.0%."
 
 
 BASE = Dot("with both", 88.5, "88.5", "#0072B2", reference=True)

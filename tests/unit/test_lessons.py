@@ -455,18 +455,18 @@ def test_a_guess_is_held_against_what_stood_there_and_against_the_model() -> Non
     from core.ui.demos.cover import choice, verdict
 
     words, chances = ("milk", "water", "tea"), (0.5, 0.25, 0.1)
-    assert verdict("Milk", words, chances) == "Right: it is the model's top prediction, at 50%."
-    assert verdict("tea", words, chances) == "Wrong, but close: it is the model's prediction 3, at 10%."
+    assert verdict("Milk", words, chances) == "Right: it is the model's top prediction, at 50.0%."
+    assert verdict("tea", words, chances) == "Wrong, but close: it is the model's prediction 3, at 10.0%."
     assert verdict("wine", words, chances) == "Wrong: it is not among the model's top 3 predictions."
     assert (
         verdict("water", words, chances, "water")
-        == "Right: that is the original. Your word is the model's prediction 2, at 25%."
+        == "Right: that is the original. Your word is the model's prediction 2, at 25.0%."
     )
     assert verdict("milk", words, chances, "wine").startswith(
         "Wrong: the original is “wine”. Your word is the model's prediction 1"
     )
-    assert choice("b", ("a", "b"), (0.2, 0.8)) == "Right: it has the highest probability, 80%."
-    assert choice("a", ("a", "b"), (0.2, 0.8)) == "Wrong: “b” has the highest probability, 80%."
+    assert choice("b", ("a", "b"), (0.2, 0.8)) == "Right: it has the highest probability, 80.0%."
+    assert choice("a", ("a", "b"), (0.2, 0.8)) == "Wrong: “b” has the highest probability, 80.0%."
 
 
 def test_a_model_that_knows_nothing_is_judged_by_its_choice() -> None:

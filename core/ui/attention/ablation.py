@@ -14,7 +14,8 @@ from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.attention import effect_grid
 from core.figures.heads import sharp_and_idle
-from core.figures.predictions import bars_alt, percent, prediction_bars
+from core.figures.labels import percent
+from core.figures.predictions import bars_alt, prediction_bars
 from core.links import parameters as link
 from core.table import Table
 from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of

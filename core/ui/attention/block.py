@@ -27,7 +27,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.figures import block as drawing
 from core.figures import predictions as figures
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.links import parameters as link
 from core.table import Table
 from core.ui.attention import setup

@@ -19,7 +19,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
 from core.figures.heads import ELSEWHERE, Row, word_bars
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.language.side_by_side import split
 from core.language.text import clean
 from core.links import parameters as link

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.errors import AtlasError
 from core.figures.bars import update_alt, update_bars, update_rows
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.language.adapters import TaskInfo, TaskPrediction, classify, swap_seconds, tasks
 from core.ui.demos.cover import COVER, choice, was_shown
 from core.ui.demos.demo import Demo, DemoView

@@ -13,7 +13,7 @@ from zlib import crc32
 import streamlit as st
 
 from core.content import Content, content
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.language.guesses import MAX_CHARS, among, in_order, plain_words, same_word
 from core.language.tokens import visible
 from core.language.types import GenerationStep

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.catalogue.results import of_system
-from core.figures.labels import label
-from core.figures.predictions import compared_bars, percent
+from core.figures.labels import percent
+from core.figures.predictions import compared_bars
 from core.finetuning.examples import ready
 from core.language import few_shot
 from core.language.text import clean
@@ -47,7 +47,7 @@ def draw(view: DemoView) -> None:
             "few-shot",
             compared_bars(
                 names,
-                [(label(choice), own) for choice, own in shares.items()],
+                list(shares.items()),
                 (view.accent, theme().primary, theme().muted),
                 theme=theme(),
             ),

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.language.fill_mask import (
     PROBES,
     MaskedText,

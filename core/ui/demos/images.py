@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from core import session
 from core.checkpoints.spec import Measure, read_card
 from core.figures.bars import Series, bars
-from core.figures.labels import label
-from core.figures.predictions import bars_alt, percent, prediction_bars
+from core.figures.labels import label, percent
+from core.figures.predictions import bars_alt, prediction_bars
 from core.figures.vectors import pair_matrix, pair_words
 from core.table import Table
 from core.ui.demos.cover import choice, uncovered

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from core.checkpoints.spec import Checkpoint
+from core.figures.labels import percent
 from core.figures.masks import stream_maps, stream_table, stream_words
-from core.figures.predictions import percent
 from core.language import permuted
 from core.language.guesses import MAX_CHARS
 from core.language.types import Token

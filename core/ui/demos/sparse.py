@@ -17,7 +17,6 @@ from core.efficiency.compare import (
     global_positions,
 )
 from core.figures.labels import percent
-from core.figures.predictions import percent as chance
 from core.sparse import windowed as layout
 from core.sparse.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
 from core.sparse.longformer import shape_of, sides_of
@@ -271,7 +270,7 @@ def _distance(view: DemoView, layers: int, side: int, global_at: tuple[int, ...]
 def _window_comment(view: DemoView, mask: MaskedWord) -> str:
     best = max(mask.answers, key=lambda answer: answer.probabilities[0])
     moved = view.words.part("Moved", share=percent(mask.distance))
-    return f"{moved} “{best.text}” ({chance(best.probabilities[0])})."
+    return f"{moved} “{best.text}” ({percent(best.probabilities[0])})."
 
 
 def _below_windows(

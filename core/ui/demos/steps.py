@@ -12,7 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.content import content
-from core.figures.predictions import bars_alt, percent, prediction_bars
+from core.figures.labels import percent
+from core.figures.predictions import bars_alt, prediction_bars
 from core.language.text import clean
 from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token

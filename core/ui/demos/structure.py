@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core import session
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.language import structure
 from core.language.fill_mask import predict, prepare
 from core.language.tokens import words

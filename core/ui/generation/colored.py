@@ -8,7 +8,7 @@ from itertools import pairwise, zip_longest
 
 import streamlit as st
 
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.language.decoding.draft import Bits, Drafted, RoundBits
 from core.language.tokens import Wording
 from core.language.types import GenerationStep, Spread

@@ -10,7 +10,7 @@ import streamlit as st
 from core import session
 from core.content import content
 from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bars
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
 from core.language.decoding.reader import RuleEffect, RuleSummary, apply_at, summarize_rules
 from core.language.decoding.rules import ORDER, Rule

@@ -22,7 +22,7 @@ from core.content import content
 from core.errors import NoAttentionMatrix
 from core.figures import attention as figures
 from core.figures.heatmap import MOST_CLICKS
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.ui.export import download_csv, download_npz, download_svg
 from core.ui.links import PageState
 from core.ui.page import NEWS, bare, plain, theme

@@ -21,9 +21,8 @@ from core.attention.views.svg import head_svg
 from core.catalogue.questions import choices, first, questions, rows
 from core.content import content
 from core.errors import AtlasError
-from core.figures.labels import short
+from core.figures.labels import percent, short
 from core.figures.parameters import butterfly_table
-from core.figures.predictions import percent
 from core.language.fill_mask import fill_mask
 from core.lessons.lesson import Lesson, Step
 from core.patterns import mask

@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.figures.predictions import percent
+from core.figures.labels import percent
 from core.language.losses import BITS, Losses, PositionLoss
 from core.language.tokens import Style, read_piece, visible
 from core.objectives.example import Cell, Change, Label

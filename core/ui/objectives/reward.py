@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import checkpoints, session
-from core.figures.labels import label, percent
+from core.figures.labels import percent
 from core.figures.plot import cut
 from core.figures.predictions import compared_bars
 from core.language.generate import prompted
@@ -56,7 +56,7 @@ def reward(view: View) -> None:
             words.label("picture"),
             compared_bars(
                 names,
-                [(label(cut(text, 30)), pair) for text, pair in zip(texts, pairs, strict=True)],
+                [(cut(text, 30), pair) for text, pair in zip(texts, pairs, strict=True)],
                 (accent("decoder"), look.muted),
                 theme=look,
             ),

@@ -15,7 +15,8 @@ import streamlit as st
 
 from core import checkpoints, session
 from core.content import content
-from core.figures.predictions import bars_alt, percent, prediction_bars, verdict_alt, verdict_bars
+from core.figures.labels import percent
+from core.figures.predictions import bars_alt, prediction_bars, verdict_alt, verdict_bars
 from core.language.guesses import MAX_CHARS, among, plain_word
 from core.language.rounds import (
     GAP,

@@ -15,7 +15,8 @@ import streamlit as st
 from core import session
 from core.errors import InputUnusable
 from core.figures import tree as figures
-from core.figures.predictions import bars_alt, percent, prediction_bars
+from core.figures.labels import percent
+from core.figures.predictions import bars_alt, prediction_bars
 from core.language.tokens import DECODERS, read_piece, visible
 from core.language.types import Token
 from core.table import Table

@@ -16,8 +16,8 @@ from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.efficiency.timing import by_turns
 from core.errors import AtlasError
-from core.figures.labels import short, with_unit
-from core.figures.predictions import bars_alt, percent, prediction_bars
+from core.figures.labels import percent, short, with_unit
+from core.figures.predictions import bars_alt, prediction_bars
 from core.language.guesses import MAX_CHARS as GUESS_CHARS
 from core.language.guesses import same_word
 from core.language.replaced import Detection
