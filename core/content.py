@@ -39,7 +39,14 @@ from core.errors import ContentUnusable, SettingUnusable
 from core.settings import settings
 
 ROOT = Path(__file__).parents[1] / "assets" / "content"
-_PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
+_COUNTED = (
+    "answers|beams|blocks|bytes|characters|dimensions|documents|edges|epochs|examples|heads|images|layers|"
+    "lines|maps|masks|merges|models|nodes|pairs|paths|pieces|positions|predictions|questions|rounds|rows|runs|samples|"
+    "seeds|segmentations|segments|sentences|spans|steps|systems|tasks|texts|tokens|words"
+)
+_ADJECTIVES = "(?:more|further|other|finished|generated|separate|source|target|top|random|different|longest|global)"
+_PLACEHOLDER = re.compile(rf"\{{\{{([a-z_]+)\}}\}}(\**(?: {_ADJECTIVES})? (?:{_COUNTED})\b)?")
+"""A placeholder, and the plural that it may count; after 1 that is a singular."""
 _FENCE = "+++"
 _NAME = re.compile(r"[a-z0-9-]+")
 _Stored = tuple[Path, int]
@@ -95,7 +102,8 @@ class Content:
         def filled(match: re.Match[str]) -> str:
             if match[1] not in values:
                 raise _no_placeholder(self, stored, match, values)
-            return str(values[match[1]])
+            value, noun = str(values[match[1]]), match[2] or ""
+            return value + (noun.removesuffix("s") if value == "1" else noun)
 
         return _PLACEHOLDER.sub(filled, stored.text)
 

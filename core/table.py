@@ -17,6 +17,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from core.words import distinct
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -61,14 +63,7 @@ class Table:
 
     def keyed(self) -> dict[str, list[Cell]]:
         """The columns as ``st.dataframe`` takes them, by keys that are unlike: ``the``, then ``the (2)``."""
-        names, columns = set(self.columns), dict[str, list[Cell]]()
-        for at, name in enumerate(self.columns):
-            key, time = name, 1
-            while key in columns or (time > 1 and key in names):
-                time += 1
-                key = f"{name} ({time})"
-            columns[key] = [row[at] for row in self.rows]
-        return columns
+        return {key: [row[at] for row in self.rows] for at, key in enumerate(distinct(self.columns))}
 
     def csv(self) -> str:
         """Comma-separated values with a line of column names; empty without columns."""

@@ -8,6 +8,8 @@ word is an extended grapheme cluster (Unicode Standard Annex 29), the ``\X`` of 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 
 import regex
 
@@ -63,6 +65,19 @@ def bare(text: str) -> str:
 def carried(text: str) -> str:
     """``text`` with a dotted circle under each mark that has no letter, as Unicode's charts draw it."""
     return str(_LONE_MARK.sub("◌", text))
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """``names`` without equal ones: ``the``, then ``the (2)``."""
+    taken, times, result = set(names), Counter[str](), list[str]()
+    for name in names:
+        times[name] += 1
+        own = name
+        while times[name] > 1 and (own := f"{name} ({times[name]})") in taken:
+            times[name] += 1
+        taken.add(own)
+        result.append(own)
+    return result
 
 
 def code_points(text: str, most: int = 8) -> str:

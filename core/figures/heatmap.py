@@ -20,6 +20,7 @@ from core.figures.labels import label
 from core.figures.plot import BARE, TURNED, Json, Trace, box, cut, figure, scatter, ticks
 from core.lazy import go
 from core.theme import BLACK, MONO, WHITE, Theme
+from core.words import distinct
 
 Kind = Literal["amounts", "differences"]
 
@@ -53,16 +54,20 @@ def numbers(count: int, **axis: Any) -> Labels:
 
 
 def tokens(texts: Sequence[str], each: int = 1, **axis: Any) -> Labels:
-    """Tokens as distinct categories, ``3 · cat``, shown without the numbers; a cell covers ``each`` tokens."""
+    """Tokens as distinct categories, ``3 · cat``; a cell covers ``each`` tokens.
+
+    Shown are the tokens, where one returns with its time: ``the``, ``the (2)``.
+    """
     at = [f"{i + 1} · {label(texts[i])}" for i in range(0, len(texts), each)]
     few = len(at) <= _EVERY_TOKEN
+    shown = distinct([label(cut(text, _LONGEST)) for text in texts])[::each]
     return Labels(
         at,
         {
             "type": "category",
             "tickmode": "array" if few else "auto",
             "tickvals": at if few else None,
-            "labelalias": {name: label(cut(text, _LONGEST)) for name, text in zip(at, texts[::each], strict=True)},
+            "labelalias": dict(zip(at, shown, strict=True)),
             "tickfont": {"family": MONO, "size": 12 if len(at) <= 40 else 10},
             "showgrid": False,
             **axis,

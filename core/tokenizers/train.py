@@ -104,7 +104,7 @@ class Trained:
             scores = next(stage.scores for stage in self.stages if stage.size == nearest)
             widest = max(map(len, scores))
             paths = [unigram.best(unigram.lattice(word, scores, widest)) for word in words]
-            return [[Piece(edge.piece, edge.known) for edge in path.edges] for path in paths]
+            return [[Piece(edge.piece, edge.known) for edge in path.tokens] for path in paths]
         known = set(self.learning.vocabulary(size))
         if self.kind == "wordpiece":
             matches = [wordpiece.match(word, known) for word in words]

@@ -11,7 +11,7 @@ between characters, its edges the tokens that fit between two gaps. The best pat
 is a forward sum, :math:`a_j = \sum_{(i,j)} a_i\,p(x_{ij})`; a path is sampled backwards from the end, each edge with
 probability :math:`a_i\,p(x_{ij})^\alpha / a_j`. Kudo (2018), sections 3.2 and 3.3. Where no token is a character alone,
 an unknown edge stands for it, scored the rarest token's logarithm minus 10, as in SentencePiece and the `tokenizers`
-library; tests compare the best segmentation with the library's.
+library, which makes one token of adjacent ones; tests compare the best segmentation with the library's.
 """
 
 from __future__ import annotations
@@ -47,9 +47,20 @@ class Path:
     score: float
 
     @property
+    def tokens(self) -> tuple[Edge, ...]:
+        """The edges in order, adjacent unknown ones as one token, as the library encodes them (``fuse_unk``)."""
+        fused: list[Edge] = []
+        for edge in self.edges:
+            if fused and not edge.known and not fused[-1].known:
+                last = fused.pop()
+                edge = Edge(last.start, edge.end, last.piece + edge.piece, last.score + edge.score, False)
+            fused.append(edge)
+        return tuple(fused)
+
+    @property
     def pieces(self) -> tuple[str, ...]:
-        """The tokens in order."""
-        return tuple(edge.piece for edge in self.edges)
+        """The tokens' texts."""
+        return tuple(token.piece for token in self.tokens)
 
 
 @dataclass(frozen=True, slots=True)

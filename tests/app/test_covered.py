@@ -112,7 +112,7 @@ CASES = {
         "encoder-decoder?model=atlas-t5",
         "Your guess at the text",
         "xyzzy",
-        "generated words are in your guess, in the same order: 0.0%",
+        "generated words are in your guess, in the same order: 0%",
         "",
         2,
     ),
@@ -263,7 +263,7 @@ def test_how_much_comes_back_by_hand(original: str, written: str, which: int) ->
         (
             "le chien dort",
             "Le chat dort.",
-            "2 of the 3 generated words are in your guess, in the same order: 66.7%.",
+            "2 of the 3 generated words are in your guess, in the same order: 67%.",
         ),
         ("dort chat le", "Le chat dort.", "1 of the 3 generated words"),
         ("le chat dort bien", "Le chat dort.", "3 of the 3 generated words"),

@@ -139,7 +139,7 @@ def test_text_on_an_accent_can_be_read() -> None:
 
 def test_a_number_stands_at_the_end_of_the_longer_bar() -> None:
     own, processed = prediction_bars(["was", "lived"], [0.3, 0.06], "#0072B2", processed=[0.57, 0.0], theme=LIGHT).data
-    assert list(own.text) == ["", "6.0% → < 0.01%"]
+    assert list(own.text) == ["", "6.0% → 0.0%"]
     assert list(processed.text) == ["30.0% → 57.0%", ""]
 
 

@@ -134,6 +134,12 @@ def test_a_strange_character_costs_ten_more_than_the_rarest_piece() -> None:
     assert [edge.known for edge in found.edges] == [True, True, True, False]
     assert isclose(found.edges[-1].score, log(0.015) - 10)
     assert unigram.best(found).pieces == ("hu", "x")
+    fused = unigram.best(unigram.lattice("hu猫犬hu", SCORES)).tokens
+    assert [(token.piece, token.start, token.end, token.known) for token in fused] == [
+        ("hu", 0, 2, True),
+        ("猫犬", 2, 4, False),
+        ("hu", 4, 6, True),
+    ]
 
 
 @given(
@@ -147,14 +153,7 @@ def test_unigram_s_best_is_the_library_s_and_the_probabilities_add_up(scores: di
     tokenizer = Tokenizer(models.Unigram(vocabulary, 0, False))
     found = unigram.lattice(text, dict(vocabulary))
     best = unigram.best(found)
-    # the library joins neighboring unknown characters into one piece
-    fused: list[str] = []
-    for i, edge in enumerate(best.edges):
-        if not edge.known and i and not best.edges[i - 1].known:
-            fused[-1] += edge.piece
-        else:
-            fused.append(edge.piece)
-    assert fused == tokenizer.encode(text).tokens
+    assert list(best.pieces) == tokenizer.encode(text).tokens
     every = unigram.nbest(found, 5000)
     assert len(every) == unigram.ways(found)
     assert isclose(sum(exp(path.score - unigram.total(found)) for path in every), 1, rel_tol=1e-9)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core import checkpoints
 from core.attention.masks import axes
+from core.content import parse
+from core.figures.heatmap import tokens
+from core.figures.labels import label
 from core.language.fill_mask import predict, prepare, refill
 from core.language.guesses import same_word
 from core.language.side_by_side import split
@@ -13,7 +18,7 @@ from core.language.tokens import tokenize, visible
 from core.objectives.knowledge import marked
 from core.tokenizers.train import words_of
 from core.ui.demos.masking import judge_of
-from core.words import WORDS, code_points, counted, is_word
+from core.words import WORDS, code_points, counted, distinct, is_word
 
 TEXTS = {
     "अपने पोस्ट।": ["अपने", "पोस्ट", "।"],
@@ -87,3 +92,15 @@ def test_numbers_with_nouns_and_code_points() -> None:
     assert [counted(n, "token") for n in (0, 1, 2048)] == ["0 tokens", "1 token", "2,048 tokens"]
     assert counted(2, "class", "classes") == "2 classes"
     assert code_points("e\u0301") == "U+0065 U+0301"
+
+
+def test_equal_names_are_told_apart() -> None:
+    assert distinct(["the", "cat", "the", "the (2)", "the"]) == ["the", "cat", "the (3)", "the (2)", "the (4)"]
+    assert list(tokens(["the", "cat", "the"]).axis["labelalias"].values()) == ["the", "cat", "the (2)"]
+    assert label("a %{x} <b>") == "a %&#123;x} &lt;b&gt;", "no hover template fills it in"
+
+
+def test_after_one_a_noun_is_singular() -> None:
+    said = parse('+++\ntitle = "x"\n+++\n## A\n**{{n}}** tokens, {{n}} more words of {{n}} or so.\n', Path("a.md"))
+    assert said.part("A", n=1) == "**1** token, 1 more word of 1 or so."
+    assert said.part("A", n=2) == "**2** tokens, 2 more words of 2 or so."

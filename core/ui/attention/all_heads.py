@@ -26,6 +26,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Unset, Words, settings_menu
 from core.ui.section import Section, View
 from core.ui.tables import Link, TextTable, data_table, text_table
+from core.words import counted
 
 ANY = "any"
 SCORE = Choice(
@@ -175,7 +176,7 @@ def href(row: HeadRow) -> str:
 
 
 def _whole_table(score: str, rows: Sequence[HeadRow], total: int, view: View) -> None:
-    st.subheader(f"{'All' if len(rows) == total else f'{len(rows)} of'} {total} heads", anchor=False)
+    st.subheader(f"{'All' if len(rows) == total else f'{len(rows)} of'} {counted(total, 'head')}", anchor=False)
     table = heads_table(rows)
     columns: dict[str, Sequence[Any]] = dict(zip(table.columns, zip(*table.rows, strict=True), strict=True))
     columns |= {

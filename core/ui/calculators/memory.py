@@ -28,6 +28,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Words, settings_menu
 from core.ui.section import Section, View
 from core.ui.tables import Row, TextTable, text_table
+from core.words import counted
 
 BITS = Choice(name="bits", label="Bits per value", options={bits: bits for bits in fit.WIDTHS}, default="16")
 USE = Choice(name="use", label="Use", options={"run": "Inference", "train": "Training"})
@@ -269,8 +270,10 @@ def _layout(stack: Stack) -> str:
     if stack.cached != 2 * stack.kv_heads * stack.head_dim:
         layout = words.part("Layout: latent", layers=stack.layers, values=stack.cached)
     else:
-        heads = f"{stack.kv_heads} of {stack.heads} heads" if stack.kv_heads < stack.heads else f"{stack.heads} heads"
-        layout = f"{stack.layers} layers × {heads} × 2 × {stack.head_dim}"
+        heads = (
+            f"{stack.kv_heads} of {stack.heads} heads" if stack.kv_heads < stack.heads else counted(stack.heads, "head")
+        )
+        layout = f"{counted(stack.layers, 'layer')} × {heads} × 2 × {stack.head_dim}"
     windows = sorted({span for span in stack.spans if span})
     if windows:
         count = sum(1 for span in stack.spans if span)

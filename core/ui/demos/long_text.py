@@ -26,6 +26,7 @@ from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Text
 from core.ui.tables import Cell, Row, TextTable, text_table
+from core.words import counted
 
 OWN = "own"
 SAMPLE = Choice(name="sample", label="Text", options={**samples.SAMPLES, OWN: "Your own text"}, width=260)
@@ -211,7 +212,7 @@ def below(view: DemoView, long: LongText, note: str, drawn: Mapping[str, Callabl
         with tab:
             draw()
     with tabs[-1]:
-        st.caption(plain(f"{len(long.text):,} characters, {len(long.ids):,} tokens. {note}"))
+        st.caption(plain(f"{counted(len(long.text), 'character')}, {counted(len(long.ids), 'token')}. {note}"))
         st.text(long.text)
 
 

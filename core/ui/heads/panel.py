@@ -327,6 +327,8 @@ def _downloads(
     title = f"Attention of {trace.checkpoint}, {map_name(attention_map).lower()}, {where}"
     stem = f"{stem}-layer{layer + 1}-head{head + 1}"
     picture = partial(head_svg, attention_map, layer, head, theme=theme().name, branch=branch, title=title)
-    download_svg(picture, stem, state.key("heads.svg"), of="picture")
-    download_csv(partial(head_table, attention_map, layer, head), stem, state.key("heads.csv"), of="weights")
+    download_svg(picture, f"{stem}-picture", state.key("heads.svg"), of="picture")
+    download_csv(
+        partial(head_table, attention_map, layer, head), f"{stem}-weights", state.key("heads.csv"), of="weights"
+    )
     download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")

@@ -49,7 +49,7 @@ def segmentations(view: View, info: TokenizerInfo, word: str) -> None:
     total = unigram.total(lattice)
     best = paths[0]
     weights = unigram.weights(lattice)
-    unknown = frozenset(i for i, edge in enumerate(best.edges) if not edge.known)
+    unknown = frozenset(i for i, edge in enumerate(best.tokens) if not edge.known)
     draw_rows([token_row(_path_tokens(best), "The best segmentation", unknown=unknown)])
     edges = [
         {
@@ -75,7 +75,7 @@ def segmentations(view: View, info: TokenizerInfo, word: str) -> None:
     shares = [exp(path.score - total) for path in paths]
     names = [_name(path) for path in paths]
     records = [
-        {"segmentation": name, "log P": path.score, "share of all": share, "tokens": len(path.edges)}
+        {"segmentation": name, "log P": path.score, "share of all": share, "tokens": len(path.tokens)}
         for name, path, share in zip(names, paths, shares, strict=True)
     ]
     Panel(
@@ -128,7 +128,7 @@ def _path_tokens(path: Path) -> list[Token]:
             bool(i),
             edge.piece.startswith("▁"),
         )
-        for i, edge in enumerate(path.edges)
+        for i, edge in enumerate(path.tokens)
     ]
 
 

@@ -18,6 +18,7 @@ from core.tokenizers.cut import Tokenization, lost
 from core.tokenizers.known import FAMILIES
 from core.ui.export import download_html, html_page
 from core.ui.page import css
+from core.words import counted
 
 _TIGHT = ("bytes", "characters")
 DRAWN = 400
@@ -80,7 +81,7 @@ def token_row(
         return '<p class="tk-run"><span class="p s">nothing</span></p>'
     rest = f'<span class="p s">… {len(tokens) - DRAWN:,} more</span>' if len(tokens) > DRAWN else ""
     direction = "rtl" if _from_right("".join(token.text for token in tokens)) else "ltr"
-    text = escape(f"{label}: {len(tokens)} tokens")
+    text = escape(f"{label}: {counted(len(tokens), 'token')}")
     return f'<p class="tk-run" role="group" aria-label="{text}" dir="{direction}">{"".join(parts)}{rest}</p>'
 
 

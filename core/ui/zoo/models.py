@@ -35,6 +35,7 @@ from core.ui.param import Choice, Real, Words
 from core.ui.picker import SOURCES, digits
 from core.ui.section import Section, View
 from core.ui.tables import Cell, Link, Row, TextTable, text_table
+from core.words import counted
 
 BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
 SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
@@ -69,7 +70,7 @@ def models_table(view: View) -> None:
     times = {model.spec.slug: timing for model in shown if (timing := session.timed(model.spec)) is not None}
     rows = ordered(shown, order, {slug: timing.seconds for slug, timing in times.items()})
     _draw(table, rows)
-    count = f"{len(shown)} of {len(models)} models" if len(shown) < len(models) else f"{len(models)} models"
+    count = f"{len(shown)} of {len(models)} models" if len(shown) < len(models) else counted(len(models), "model")
     threads = sorted({timing.threads for timing in times.values()})
     with progress:
         if times:
@@ -200,7 +201,7 @@ def _time(timing: Timing | None, failure: str | None) -> Cell:
     if timing is None:
         return ("not measured", failure) if failure else UNMEASURED
     low, high = milliseconds(timing.fastest), milliseconds(timing.slowest)
-    fewer = "" if timing.tokens == 32 else f", {timing.tokens} tokens"
+    fewer = "" if timing.tokens == 32 else f", {counted(timing.tokens, 'token')}"
     return (f"{milliseconds(timing.seconds)} ms", f"{low} to {high} in {timing.runs} passes{fewer}")
 
 
