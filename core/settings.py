@@ -23,7 +23,7 @@ variable                    default    meaning
 ==========================  =========  ==========================================================================
 
 The others are :data:`LIMITS` of what one visitor may ask for. A view may take less, where its picture has no room for
-more; no view takes more.
+more; no view takes more. An empty variable is an unset one.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ ASSETS = ROOT / "assets"
 class Settings(BaseSettings):
     """The settings of this process; see the table in the module's docstring."""
 
-    model_config = SettingsConfigDict(env_prefix="ATLAS_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="ATLAS_", env_ignore_empty=True, frozen=True)
 
     hub: Literal["off", "on"] = "off"
     checkpoint_dir: Path | None = None

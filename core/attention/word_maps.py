@@ -35,7 +35,7 @@ from core.errors import InputTooLong, InputUnusable
 from core.language import translate
 from core.language.side_by_side import Word, split
 from core.language.text import clean
-from core.language.tokens import describe
+from core.language.tokens import describe, known_ids
 from core.language.types import Decoding
 
 MAX_CHARS = 600
@@ -160,7 +160,8 @@ def generate_answer(checkpoint: Checkpoint, text: str, task: str) -> str:
 def _answer(checkpoint: Checkpoint, text: str, task: str) -> str:
     decoding = Decoding(max_new_tokens=MAX_NEW_TOKENS - 4)  # room for the tokens that start and end it
     steps = translate.rewrite(checkpoint, clean(text, MAX_CHARS), task, decoding)
-    answer = str(checkpoint.tokenizer.decode([step.token.id for step in steps], skip_special_tokens=True)).strip()
+    known = known_ids(checkpoint.tokenizer, [step.token.id for step in steps])
+    answer = str(checkpoint.tokenizer.decode(known, skip_special_tokens=True)).strip()
     return answer[: split(answer)[:MOST_WORDS][-1].end] if answer else ""
 
 

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from core.checkpoints.families import FAMILIES, Kind
-from core.checkpoints.families.architectures import kind_of, known_model_type
+from core.checkpoints.families.architectures import classes_of, kind_of, purpose_of
 from core.errors import CheckpointRefused, CheckpointUnavailable
 
 WEIGHTS = "model.safetensors"
@@ -46,6 +46,12 @@ _MODULE_LISTS = re.compile(r"(layers?|groups|blocks|experts|depths?|block_sizes|
 """Settings that state how many modules are built; transformers builds them before it reads the weights."""
 
 _SAVE_AGAIN = "Save the model again with save_pretrained, which writes model.safetensors."
+_SAVE_TOKENIZER = "Save the tokenizer into the same folder with tokenizer.save_pretrained."
+_ADAPTER = "adapter_config.json"
+_BESIDE = {"tokenizer.json", "merges.txt"}
+_SPM = {".model", ".spm"}
+"""Of files that complete a ``vocab.json``: of a BPE, and of SentencePiece."""
+_OTHER_FORMATS = {".gguf": "GGUF", ".onnx": "ONNX", ".tflite": "TensorFlow Lite", ".mlpackage": "Core ML"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
     """
     name = folder.name
     _refuse_strange_files(folder, root)
+    if not (folder / "config.json").exists():
+        raise CheckpointRefused(_without_configuration(folder))
     config = read_json(folder / "config.json")
     refuse_code(folder, config)
     _refuse_many_parts(name, config)
@@ -81,8 +89,13 @@ def inspect(folder: Path, root: Path, kind: Kind | None = None) -> Inspected:
     weights = _weights(folder)
     if not any((folder / file).is_file() for file in TOKENIZERS):
         raise CheckpointRefused(
-            f"The folder “{name}” has no tokenizer (no tokenizer.json or vocabulary file). "
-            "Save the tokenizer into the same folder with tokenizer.save_pretrained."
+            f"The folder “{name}” has no tokenizer (no tokenizer.json or vocabulary file). {_SAVE_TOKENIZER}"
+        )
+    present = {file.name for file in folder.iterdir()}
+    if "vocab.json" in present and not (present & _BESIDE or any(Path(file).suffix in _SPM for file in present)):
+        raise CheckpointRefused(
+            f"The folder “{name}” has the vocabulary of a tokenizer (vocab.json), but not the merges that it was made "
+            f"by (merges.txt, or tokenizer.json, which has both). {_SAVE_TOKENIZER}"
         )
     elements = sum(count_elements(file) for file in weights)
     return Inspected(folder, config, kind, weights, sum(file.stat().st_size for file in weights), elements)
@@ -292,15 +305,53 @@ def refuse_code(folder: Path, config: dict[str, Any]) -> None:
             f"The folder “{name}” asks to run Python code of its own (auto_map), and the Atlas never does that. "
             "Models whose class is part of the transformers library work."
         )
-    if (folder / "adapter_config.json").exists():
-        raise CheckpointRefused(
-            f"The folder “{name}” holds an adapter, not a whole model. Merge it into its base model and save that."
-        )
+    if (folder / _ADAPTER).exists():
+        raise CheckpointRefused(_adapter(name))
     if _mentions(config, "quantization_config"):
         raise CheckpointRefused(
             f"The folder “{name}” holds quantized weights, which need special kernels. "
             "Save the model in float16 or float32."
         )
+
+
+def _adapter(name: str) -> str:
+    return f"The folder “{name}” holds an adapter, not a whole model. Merge it into its base model and save that."
+
+
+def _without_configuration(folder: Path) -> str:
+    """What a folder without ``config.json`` seems to be, and what would work."""
+    name = folder.name
+    if (folder / _ADAPTER).exists():
+        return _adapter(name)
+    models = sorted((path.parent for path in _below(folder) if path.name == "config.json"), key=_natural)
+    if models:
+        inner = models[-1].relative_to(folder).as_posix()
+        return (
+            f"The folder “{name}” holds no model itself; its folder “{inner}” does. Copy that one into the checkpoint "
+            "directory under a name of its own (with cp -rL, where its files are links)."
+        )
+    return _other_format(folder) or (
+        f"The file “{name}/config.json” is missing or cannot be read. A folder written by save_pretrained has it, "
+        "beside its model.safetensors."
+    )
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files in folders of ``folder``, as in the Hub's cache: ``snapshots/<revision>/config.json``."""
+    return islice(chain.from_iterable(folder.glob(depth) for depth in ("*/*", "*/*/*")), MAX_FILES)
+
+
+def _natural(path: Path) -> list[tuple[bool, int, str]]:
+    """``checkpoint-1000`` after ``checkpoint-500``."""
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", str(path))]
+
+
+def _other_format(folder: Path) -> str:
+    """A sentence on weights of another format; empty where there are none."""
+    for file in sorted(folder.iterdir()):
+        if (kind := _OTHER_FORMATS.get(file.suffix)) is not None:
+            return f"The folder “{folder.name}” has its weights in {file.name}, in the format {kind}. {_SAVE_AGAIN}"
+    return ""
 
 
 def _mentions(value: Any, key: str) -> bool:
@@ -316,37 +367,53 @@ def _unknown(name: str, config: dict[str, Any]) -> str:
     shown = architectures[0] if isinstance(architectures, list) and architectures else None
     if shown is None:
         return f"The folder “{name}” does not say its architecture: config.json has no “architectures”."
-    if known_model_type(config):
+    works = "Masked-LM, causal-LM and sequence-to-sequence models of text work"
+    purpose = purpose_of(str(shown))
+    if purpose == "":
+        return f"The folder “{name}” holds a {shown}, which has no language-model head to show. {works}."
+    if purpose is not None:
+        return f"The folder “{name}” holds a {shown}, which transformers lists for {purpose}. {works}."
+    if classes := classes_of(config):
         return (
-            f"The folder “{name}” holds a {shown}, which has no language-model head to show. "
-            "Folders with a masked-LM, causal-LM or sequence-to-sequence model work."
+            f"The folder “{name}” holds a {shown}, which is not a class that the Atlas runs. {works}, of this type "
+            f"{' or '.join(classes)}: load the weights with that class, if they have its head, and save it."
         )
     return (
         f"The folder “{name}” holds a {shown}, which the installed transformers library does not know as a language "
-        "model. Masked-LM, causal-LM and sequence-to-sequence models of that library work."
+        f"model. {works}, if that library has their class."
     )
 
 
 def _weights(folder: Path) -> tuple[Path, ...]:
     """The safetensors files of the model: one, or the shards that the index names."""
     single, index = folder / WEIGHTS, folder / INDEX
-    if single.is_file():
-        return (single,)
     if index.is_file():
         shards = read_json(index).get("weight_map")
         if not isinstance(shards, dict) or not shards:
             raise CheckpointRefused(f"The file “{folder.name}/{INDEX}” is corrupt: it names no weights.")
         names = sorted({str(shard) for shard in shards.values()})
+        if single.is_file() and names != [WEIGHTS]:
+            raise CheckpointRefused(
+                f"The folder “{folder.name}” holds two sets of weights: {WEIGHTS}, and the parts that {INDEX} names. "
+                "Remove the one that is not the model."
+            )
         for shard in names:
             if Path(shard).name != shard or not shard.endswith(".safetensors"):
                 raise CheckpointRefused(f"The file “{folder.name}/{INDEX}” names a file outside its folder.")
             if not (folder / shard).is_file():
                 raise CheckpointRefused(f"The folder “{folder.name}” lacks {shard}. Copy all its parts.")
         return tuple(folder / shard for shard in names)
+    if single.is_file():
+        return (single,)
     pickles = sorted(file.name for file in folder.iterdir() if file.suffix in _PICKLES)
     if pickles:
         raise CheckpointRefused(
             f"The folder “{folder.name}” has its weights only in {pickles[0]}, a format that can run code when it is "
             f"opened or that the Atlas does not read. {_SAVE_AGAIN}"
         )
-    raise CheckpointRefused(f"The folder “{folder.name}” holds no weights. {_SAVE_AGAIN}")
+    if variants := sorted(file.name for file in folder.glob("*.safetensors")):
+        raise CheckpointRefused(
+            f"The folder “{folder.name}” has weights in {variants[0]}, but the Atlas reads {WEIGHTS} alone, or the "
+            f"parts that {INDEX} names. If {variants[0]} is the whole model, name it {WEIGHTS}."
+        )
+    raise CheckpointRefused(_other_format(folder) or f"The folder “{folder.name}” holds no weights. {_SAVE_AGAIN}")

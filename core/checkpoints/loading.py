@@ -6,7 +6,7 @@ since transformers would initialize them at random.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -44,6 +44,9 @@ from core.turns import turns
 
 _UNUSED = (".pooler.", "position_ids")
 """Components of a base model that no language-model head reads: they may be missing, or unexpected."""
+
+_COMPUTED = {"masked_bias", "causal_mask", "version", "inv_freq", "token_type_ids"}
+"""What older versions of transformers stored of a module, though it follows from the configuration."""
 
 MAX_MODULES = 20_000
 """A layer has about 20 modules, and one is built in a tenth of a millisecond."""
@@ -227,6 +230,7 @@ def _read_folder(
     except Exception as error:  # a host's files can make the library raise anything
         raise CheckpointRefused(_cannot(inspected.folder, "model", error)) from error
     _complete(name, report["missing_keys"])
+    _refuse_unused(name, model, report["unexpected_keys"])
     if mismatched := report.get("mismatched_keys"):
         raise CheckpointRefused(
             f"The weights of “{name}” do not have the shapes that config.json states ({len(mismatched)} differ)."
@@ -414,6 +418,32 @@ def _complete(name: str, missing: list[str] | set[str]) -> None:
         raise CheckpointRefused(
             f"The weights of “{name}” lack {len(lacking)} tensors of its architecture (the first: {lacking[0]}), "
             "which would have to be initialized at random. Save the whole model, head included."
+        )
+
+
+def _refuse_unused(name: str, model: transformers.PreTrainedModel, unexpected: Iterable[str]) -> None:
+    """Raise :class:`CheckpointRefused` where the file has weights that the built model should read and does not.
+
+    Those are of the base model, such as of layers that the configuration does not count, or of a module of its head.
+    Another head is not, and neither is what a module computes by itself, such as a mask or a table of positions.
+    """
+    modules = dict(model.named_modules())
+    base = {model.base_model_prefix, *dict(model.base_model.named_children())}  # a file may name it or not
+    lost = []
+    for key in sorted(unexpected):
+        parent, _, last = key.rpartition(".")
+        computed = last in _COMPUTED or last in dict(getattr(modules.get(parent), "_buffers", {}))
+        if (
+            (key.partition(".")[0] in base or parent in modules)
+            and not computed
+            and not any(part in key for part in _UNUSED)
+        ):
+            lost.append(key)
+    if lost:
+        raise CheckpointRefused(
+            f"The weights of “{name}” have {len(lost)} tensors that the model of its config.json does not use (the "
+            f"first: {lost[0]}), so that another model would run than was saved. Correct config.json, such as its "
+            "number of layers, or save the model again with save_pretrained."
         )
 
 

@@ -38,6 +38,8 @@ TURNS = 7
 WARM_UP = 1
 POINTS = 9
 LEAST = 8
+_STATES = {"cache_params", "state"}
+"""What a recurrent model's forward pass calls the state that it carries: Mamba and xLSTM, RWKV."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,11 @@ def lengths(most: int) -> tuple[int, ...]:
 
 
 def caches(model: Any) -> bool:
-    """Whether the model reuses keys and values, or states, at the next step."""
+    """Whether the model reuses keys and values, or the states of its memory, at the next step."""
     if has(model.config, "hashing"):  # it hashes the whole text again at every step
         return False
-    return has_memory(model) or "past_key_values" in inspect.signature(model.forward).parameters
+    own_state = has(model.config, "state in modules")
+    return has_memory(model) or ("past_key_values" in inspect.signature(model.forward).parameters and not own_state)
 
 
 def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None = None) -> int | None:
@@ -102,12 +105,17 @@ def measure(
     Raises:
         InputUnusable: the model has neither a cache nor a memory.
     """
-    if not caches(checkpoint.model):
+    model: Any = checkpoint.model
+    if not caches(model):
+        recurrent = has(model.config, "state in modules") or _STATES & set(inspect.signature(model.forward).parameters)
         raise InputUnusable(
-            f"{checkpoint.spec.name} has no KV cache in transformers: it processes the whole text again at every "
+            f"{checkpoint.spec.name} carries a state of a fixed size from token to token, which does not grow with the "
+            "text as a KV cache does. Choose a decoder with attention in every layer."
+            if recurrent
+            else f"{checkpoint.spec.name} has no KV cache in transformers: it processes the whole text again at every "
             "step, so there is no cache to turn off. Choose another decoder."
         )
-    return _measured(checkpoint.model, list(ids), at, source, clock)
+    return _measured(model, list(ids), at, source, clock)
 
 
 def _measured(

@@ -30,7 +30,19 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.permuted import at_once
 from core.language.text import clean
-from core.language.tokens import Style, check_length, label, likeliest, own_language, read_piece, style, tokenize, words
+from core.language.tokens import (
+    Style,
+    check_length,
+    known_ids,
+    label,
+    likeliest,
+    own_language,
+    pieces_of,
+    read_piece,
+    style,
+    tokenize,
+    words,
+)
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
 from core.settings import ASSETS
@@ -231,7 +243,7 @@ def refill(
 
 def _joined_text(checkpoint: Checkpoint, token_id: int, kind: Style) -> tuple[bool, str]:
     """Whether a token continues the text before it, and its text."""
-    piece = str(checkpoint.tokenizer.convert_ids_to_tokens(token_id))
+    (piece,) = pieces_of(checkpoint.tokenizer, (token_id,))
     text, _, marked = read_piece(piece, kind)
     text = text or label(checkpoint.tokenizer, token_id)
     if kind == "wordpiece":
@@ -246,7 +258,8 @@ def _refill_by_ids(
     ids = list(masked.ids)
     for prediction, rank in zip(predictions, ranks, strict=True):
         ids[prediction.position] = prediction.ids[rank]
-    return (Part(str(checkpoint.tokenizer.decode(ids, skip_special_tokens=True))),)
+    known = known_ids(checkpoint.tokenizer, ids)
+    return (Part(str(checkpoint.tokenizer.decode(known, skip_special_tokens=True))),)
 
 
 def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:

@@ -23,7 +23,7 @@ from core.language import bilingual, permuted
 from core.language.fill_mask import masked_logits
 from core.language.pairs import pair_scores
 from core.language.replaced import detector_probabilities
-from core.language.tokens import check_length, label
+from core.language.tokens import check_length, label, pieces_of
 from core.lazy import Tensor, torch
 from core.objectives.example import Cell, Example
 from core.objectives.replaced import REPLACED
@@ -186,9 +186,9 @@ def _losses_at(
     targets = ids_of(checkpoint, [cells[position].target or "" for position in positions])
     logs = logits.float().log_softmax(-1)
     best = logs.max(-1)
-    names = checkpoint.tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    names = pieces_of(checkpoint.tokenizer, best.indices.tolist())
     return {
-        position: PositionLoss(-float(logs[row, target]), str(names[row]), math.exp(float(best.values[row])))
+        position: PositionLoss(-float(logs[row, target]), names[row], math.exp(float(best.values[row])))
         for row, (position, target) in enumerate(zip(positions, targets, strict=True))
     }
 

@@ -133,6 +133,30 @@ def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
     return piece, False, False
 
 
+def pieces_of(tokenizer: transformers.PreTrainedTokenizerBase, ids: Sequence[int]) -> list[str]:
+    """The vocabulary entries of ``ids``. A model may have rows for more ids than its tokenizer: ``‹id 50260›``."""
+    return [_piece(tokenizer, int(number)) for number in ids]
+
+
+def _piece(tokenizer: transformers.PreTrainedTokenizerBase, number: int) -> str:
+    piece = _known_piece(tokenizer, number)
+    return f"‹id {number}›" if piece is None else piece
+
+
+def _known_piece(tokenizer: transformers.PreTrainedTokenizerBase, number: int) -> str | None:
+    try:
+        piece = tokenizer.convert_ids_to_tokens(number)
+    except (LookupError, TypeError):  # as a slow tokenizer does
+        return None
+    return None if piece is None else str(piece)
+
+
+def known_ids(tokenizer: transformers.PreTrainedTokenizerBase, ids: Sequence[int]) -> list[int]:
+    """``ids`` without those that the tokenizer has no entry for, which a slow one cannot decode."""
+    size = len(tokenizer)
+    return [i for i in ids if i < size or _known_piece(tokenizer, i) is not None]
+
+
 def leaves_bytes(tokenizer: transformers.PreTrainedTokenizerBase) -> bool:
     """Whether ``tokenizer`` has byte tokens that its decoder leaves as ``<0x0A>`` in the text."""
     newline = tokenizer.convert_tokens_to_ids("<0x0A>")
@@ -163,11 +187,10 @@ def describe(
 ) -> tuple[Token, ...]:
     """The tokens of ``ids``; ``offsets`` and ``words`` (word numbers) come from a fast tokenizer."""
     kind, frame = _vocabulary(tokenizer).style, _vocabulary(tokenizer).frame
-    pieces = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
+    pieces = pieces_of(tokenizer, ids)
     tokens: list[Token] = []
     spans = [(-1, -1)] * len(pieces) if offsets is None else whole_spans(text, offsets)
     for i, (token_id, piece) in enumerate(zip(ids, pieces, strict=True)):
-        piece = str(piece)
         is_special = int(token_id) in frame
         start, end = spans[i]
         while 0 <= start < end and text[start].isspace():
@@ -213,8 +236,8 @@ def words(tokens: Sequence[Token]) -> tuple[int, ...]:
 def label(tokenizer: transformers.PreTrainedTokenizerBase, token_id: int) -> str:
     """The short label of a vocabulary entry: ``the``, ``##ing``, ``⏎``; that of an empty one is ``␣``."""
     if token_id in _vocabulary(tokenizer).special:
-        return str(tokenizer.convert_ids_to_tokens(token_id))
-    text, leading, marked = read_piece(str(tokenizer.convert_ids_to_tokens(token_id)), style(tokenizer))
+        return _piece(tokenizer, token_id)
+    text, leading, marked = read_piece(_piece(tokenizer, token_id), style(tokenizer))
     return ("##" if marked else "") + visible(text) or ("␣" if leading else "∅")
 
 
@@ -271,7 +294,7 @@ class Wording:
     def token(self, token_id: int) -> str:
         """The text of a token, with its leading space."""
         if token_id not in self._known:
-            piece = str(self._tokenizer.convert_ids_to_tokens(token_id))
+            piece = _piece(self._tokenizer, token_id)
             text, leading, marked = (piece, False, False)
             if token_id not in self._special:
                 text, leading, marked = read_piece(piece, self._style)
@@ -281,7 +304,8 @@ class Wording:
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of ``ids``, without special tokens and without an incomplete character at the end."""
-        text = self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        known = known_ids(self._tokenizer, ids)
+        text = self._tokenizer.decode(known, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return (join_bytes(text) if self._leaves_bytes else str(text)).rstrip("\ufffd")
 
 

@@ -7,6 +7,7 @@ source is parsed instead: the mappings are literals, and pages that only read st
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -64,17 +65,38 @@ def traits_of(architecture: str | None) -> frozenset[Trait]:
 @lru_cache(maxsize=1)
 def tables() -> dict[Kind, dict[str, str]]:
     """For each kind, the mapping of transformers from model type to class name; empty without transformers."""
-    named = {family.table: family.kind for family in FAMILIES.values() if family.table}
-    mappings: dict[Kind, dict[str, str]] = {kind: {} for kind in named.values()}
+    return {family.kind: _mappings().get(family.table, {}) for family in FAMILIES.values() if family.table}
+
+
+@lru_cache(maxsize=1)
+def _mappings() -> dict[str, dict[str, Any]]:
+    """All mappings of transformers from model type to class name, by their names there."""
     spec = find_spec("transformers")
     if spec is None or spec.origin is None:
-        return mappings
+        return {}
+    mappings: dict[str, dict[str, Any]] = {}
     source = (Path(spec.origin).parent / "models" / "auto" / "modeling_auto.py").read_text(encoding="utf-8")
     for statement in ast.parse(source).body:
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[pairs])) if name in named:
-                mappings[named[name]] = dict(ast.literal_eval(pairs))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[ast.List(elts=pairs)])) if (
+                _MAPPING.fullmatch(name)
+            ):  # one ends with the items of another
+                mappings[name] = dict(ast.literal_eval(pair) for pair in pairs if isinstance(pair, ast.Tuple))
     return mappings
+
+
+_MAPPING = re.compile(r"MODEL_(?:FOR_(\w+)_)?MAPPING_NAMES")
+
+
+def purpose_of(class_name: str) -> str | None:
+    """What transformers lists a class for, in its own words, ``sequence classification``.
+
+    Empty for a model without a head; None where no mapping has the class.
+    """
+    for name, mapping in _mappings().items():
+        if class_name in mapping.values() and (match := _MAPPING.fullmatch(name)):
+            return (match[1] or "").replace("_", " ").lower()
+    return None
 
 
 def kind_of(config: Mapping[str, Any]) -> Kind | None:
@@ -90,9 +112,10 @@ def kind_of(config: Mapping[str, Any]) -> Kind | None:
     return next((kind for kind, table in tables().items() if name in table.values()), None)
 
 
-def known_model_type(config: Mapping[str, Any]) -> bool:
-    """Whether transformers has a class of any kind for this model type."""
-    return any(config.get("model_type") in table for table in tables().values())
+def classes_of(config: Mapping[str, Any]) -> list[str]:
+    """transformers' classes of any kind for this model type."""
+    kind = config.get("model_type")
+    return list(dict.fromkeys(table[kind] for table in tables().values() if kind in table))
 
 
 def architecture_of(config: Mapping[str, Any]) -> str | None:

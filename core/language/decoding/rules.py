@@ -104,7 +104,7 @@ def apply(scores: Tensor, rule: Rule, value: float, before: Sequence[int]) -> Te
     """``scores`` after one rule, by the processor of transformers."""
     from transformers.generation import logits_process as processors
 
-    number = int(value) if rule in ("top_k", "no_repeat") else value
+    number = int(value) if rule in ("top_k", "no_repeat") else float(value)  # the library takes no other type
     processor = getattr(processors, _PROCESSORS[rule])(number)
     processed: Tensor = processor(torch.tensor([list(before)], device=scores.device), scores[None])[0]
     return processed
