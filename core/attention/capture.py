@@ -33,14 +33,15 @@ from typing import Any
 
 import numpy as np
 
+from core.attention.architectures.hooks import returned_weights
 from core.attention.architectures.layout import has_blueprint, library_errors, refuse, weights_of_layers
-from core.attention.architectures.recording import blocks_of
+from core.attention.architectures.recording import blocks_of, private_twin
 from core.attention.architectures.vectors import attach_vectors, notes_of, scores_by_layer, stacked
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, Floats, MapKind, frozen, map_note
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange, ScoresUnreadable
 from core.language.adapters import through
 from core.language.generate import generate, prompt_ids
 from core.language.permuted import streams
@@ -88,7 +89,13 @@ def own_maps(
         first: the decoder's row of the first row of the cross-attention.
     """
     maps: dict[MapKind, AttentionMap] = {}
-    for kind, layers in scores_by_layer(checkpoint, inputs).items():
+    try:
+        by_kind = scores_by_layer(checkpoint, inputs)
+    except ScoresUnreadable:
+        if vectors:
+            raise
+        return _returned_maps(checkpoint, inputs, axes, first)
+    for kind, layers in by_kind.items():
         queries, keys = axes[kind]
         rows = slice(first, first + len(queries)) if kind == "cross" else slice(None)
         scores = [of_layer for _, of_layer in layers]
@@ -108,6 +115,18 @@ def own_maps(
             keys=stacked([one.key for one in scores]) if vectors else None,
         )
     return maps
+
+
+def _returned_maps(
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], axes: Mapping[MapKind, tuple[Tokens, Tokens]], first: int
+) -> dict[MapKind, AttentionMap]:
+    """The maps that the library returns, where it does not say by which scores; see :func:`own_maps`."""
+    with library_errors(checkpoint.model):
+        found = returned_weights(checkpoint, private_twin(checkpoint), inputs)
+    return {
+        kind: _map(kind, checkpoint.model, layers, *axes[kind], start=first if kind == "cross" else 0)
+        for kind, layers in found.items()
+    }
 
 
 def _together(allowed: Sequence[Any], weights: Floats) -> Bools:

@@ -74,6 +74,7 @@ def read(spec: CheckpointSpec) -> Checkpoint:
         refuse_failing_tokenizer(spec.name, lambda text: tokenizer(text)["input_ids"], tokenizer.decode)
         model, tokenizer = _read_folder(inspected, tokenizer)
         _speak(model)
+        _return_the_usual(model)
     _refuse_infinite(spec.name, model)
     model.eval()
     model.requires_grad_(False)
@@ -98,6 +99,19 @@ def _step(_module: object, inputs: tuple[Any, ...], named: dict[str, Any]) -> No
             f"This text has {longest:,} tokens; a model reads at most {most:,} in one pass here. A shorter text works. "
             f"{raised_with('max_tokens')}"
         )
+
+
+def _return_the_usual(model: transformers.PreTrainedModel) -> None:
+    """Undo what a host's configuration says of outputs: the app names what it wants of each pass.
+
+    Without ``return_dict`` outputs have no names; ``tie_last_hidden_states`` leaves the last state without its norm.
+    """
+    usual = {"return_dict": True, "output_attentions": False, "output_hidden_states": False}
+    for module in model.modules():
+        if isinstance(module, transformers.PreTrainedModel):
+            config: Any = module.config
+            for name, value in (usual | {"tie_last_hidden_states": None}).items():
+                setattr(config, name, value)
 
 
 def _speak(model: transformers.PreTrainedModel) -> None:
@@ -427,23 +441,20 @@ def _refuse_unused(name: str, model: transformers.PreTrainedModel, unexpected: I
     Those are of the base model, such as of layers that the configuration does not count, or of a module of its head.
     Another head is not, and neither is what a module computes by itself, such as a mask or a table of positions.
     """
-    modules = dict(model.named_modules())
+    modules = {**dict(model.base_model.named_modules()), **dict(model.named_modules())}
     base = {model.base_model_prefix, *dict(model.base_model.named_children())}  # a file may name it or not
-    lost = []
-    for key in sorted(unexpected):
+
+    def should_be_read(key: str) -> bool:
         parent, _, last = key.rpartition(".")
-        computed = last in _COMPUTED or last in dict(getattr(modules.get(parent), "_buffers", {}))
-        if (
-            (key.partition(".")[0] in base or parent in modules)
-            and not computed
-            and not any(part in key for part in _UNUSED)
-        ):
-            lost.append(key)
-    if lost:
+        computed = last in _COMPUTED or last in getattr(modules.get(parent), "_buffers", {})
+        own = key.partition(".")[0] in base or parent in modules
+        return own and not computed and not any(part in key for part in _UNUSED)
+
+    if lost := sorted(filter(should_be_read, unexpected)):
         raise CheckpointRefused(
-            f"The weights of “{name}” have {len(lost)} tensors that the model of its config.json does not use (the "
-            f"first: {lost[0]}), so that another model would run than was saved. Correct config.json, such as its "
-            "number of layers, or save the model again with save_pretrained."
+            f"The weights of “{name}” have {len(lost)} {'tensor' if len(lost) == 1 else 'tensors'} that the model of "
+            f"its config.json does not use (the first: {lost[0]}), so that another model would run than was saved. "
+            "Correct config.json, such as its number of layers, or save the model again with save_pretrained."
         )
 
 

@@ -80,8 +80,8 @@ def hooked_scores(
     for path, module in hooked.named_modules():
         if _default_of(module) is not None:
             register_attention_hook(module, path, calls.append)
-    expected = _weights(checkpoint, run(plain, inputs, output_attentions=True))
-    returned = _weights(checkpoint, run(hooked, inputs, output_attentions=True))
+    expected = returned_weights(checkpoint, plain, inputs)
+    returned = returned_weights(checkpoint, hooked, inputs)
     read: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
     own = stacks(checkpoint)
     with torch.inference_mode():
@@ -163,12 +163,34 @@ def _attend(
     return (output if changed is None else changed), weights
 
 
-def _weights(checkpoint: Checkpoint, outputs: Any) -> dict[MapKind, list[Tensor]]:
-    """The weights that the library returns, (1, H, Q, K) a layer, by kind."""
+def returned_weights(checkpoint: Checkpoint, model: Any, inputs: Mapping[str, Any]) -> dict[MapKind, list[Tensor]]:
+    """The weights that the library returns of a pass, (1, H, Q, K) a layer, by kind.
+
+    Args:
+        model: a twin of the checkpoint's.
+
+    Raises:
+        NoAttentionMatrix: not every layer has weights, or they are not shares of attention, query by key.
+    """
+    outputs = run(model, inputs, output_attentions=True)
     names: dict[MapKind, str] = dict.fromkeys(checkpoint.spec.family.sides, "attentions")
     if len(names) > 1:
         names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-    return {kind: weights_of_layers(checkpoint.model, getattr(outputs, name, None)) for kind, name in names.items()}
+    found = {kind: weights_of_layers(checkpoint.model, getattr(outputs, name, None)) for kind, name in names.items()}
+    n, last = inputs["input_ids"].shape[1], inputs.get("decoder_input_ids", inputs["input_ids"]).shape[1]
+    shapes = {"encoder": (n, n), "decoder": (last, last), "cross": (last, n)}
+    for kind, layers in found.items():
+        if any(weights.shape[:1] + weights.shape[2:] != (1, *shapes[kind]) for weights in layers):
+            raise NoAttentionMatrix(
+                f"{checkpoint.spec.name} has no matrix of attention from every token to every token: it attends within "
+                "parts of the text, to a summary of it, or in several streams. Models with full attention work."
+            )
+        if any((weights < 0).any() or (weights.sum(-1) > 1 + NEAR).any() for weights in layers):
+            raise NoAttentionMatrix(
+                f"The library returns numbers for the attention of {checkpoint.spec.name} that are no shares: they are "
+                "negative, or sum to more than one. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
+            )
+    return found
 
 
 def _explained(call: AttentionCall, weights: Tensor) -> AttentionScores | None:

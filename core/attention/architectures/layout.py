@@ -15,7 +15,7 @@ from typing import Any, Literal
 from core.attention.architectures.blueprint import ADAPTERS, TABLE, AttentionNames, Blueprint
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, NoAttentionMatrix
+from core.errors import InputUnusable, NoAttentionMatrix, ScoresUnreadable
 from core.lazy import Tensor, torch
 
 _STATE = "{} carries a state of a fixed size from token to token, without attention."
@@ -191,9 +191,9 @@ def _numbers(model: Any, stack: Stack, names: AttentionNames) -> list[tuple[tupl
     return [(("i", i),) for i in range(count)]
 
 
-def unknown_scores(checkpoint: Checkpoint) -> NoAttentionMatrix:
+def unknown_scores(checkpoint: Checkpoint) -> ScoresUnreadable:
     """The error for an architecture whose scores cannot be read."""
-    return NoAttentionMatrix(
+    return ScoresUnreadable(
         f"{checkpoint.spec.name} is of the type “{stacks(checkpoint)[0].type[:40]}”, whose queries, keys and heads "
         "cannot be read here. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
     )

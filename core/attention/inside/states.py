@@ -43,7 +43,7 @@ def by_layer(
         side: of an encoder-decoder, by default the decoder; other models have one.
 
     Raises:
-        InputUnusable: states of different sizes, as some OPTs have them.
+        InputUnusable: states of different sizes, as some OPTs have them, or of fewer tokens, as Funnel's.
     """
     stack = stacks(checkpoint)[-1]
     with torch.inference_mode():
@@ -64,6 +64,11 @@ def by_layer(
             raise InputUnusable(
                 f"{checkpoint.spec.name} projects its states to another size after the last layer, so that layers "
                 "cannot be compared here. Models whose states have one size work, such as GPT-2."
+            )
+        if len({state.shape[1] for state in hidden_states}) > 1:
+            raise InputUnusable(
+                f"{checkpoint.spec.name} pools neighboring tokens between its layers, so that a token has no state "
+                "after each of them. Models whose layers have a state for every token work, such as BERT."
             )
         return torch.stack([state[0] for state in hidden_states])
 

@@ -176,7 +176,7 @@ def _below(view: DemoView, comparison: Comparison, long: LongText, sparsity: Spa
 SPARSE = Demo(
     "sparse",
     draw_sparse,
-    lambda spec: not (spec.offers("continues") or spec.offers("window")),
+    lambda spec: spec.offers("blocks"),
     (OWN_TEXT, SAMPLE, TOKENS, BLOCK, RANDOM, WINDOW_BLOCKS, GLOBAL, SEED, LAYER, HEAD),
 )
 
