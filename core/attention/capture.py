@@ -272,7 +272,8 @@ def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None, *, v
     if target is None:
         room = min(MAX_NEW_TOKENS, max_tokens(checkpoint) or MAX_NEW_TOKENS)
         with torch.inference_mode():
-            output = model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=room)
+            # the library's cache has a place for each layer of T5's encoder, not of its decoder
+            output = model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=room, use_cache=False)
         first, *generated = output[0].tolist()
     elif (start := start_token(model)) is not None:
         first, generated = start, tokenizer(text_target=clean(target), verbose=False)["input_ids"]

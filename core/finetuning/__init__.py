@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from core.checkpoints import first
+from core.checkpoints.families import Ability
+from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import CheckpointSpec
 
 
 def trainable(spec: CheckpointSpec) -> bool:
-    """Whether the model has one state for a text: encoders and decoders that run a text in one pass."""
-    one_pass = not any(spec.offers(trait) for trait in ("two streams", "memory", "hashing", "classifies texts"))
-    return one_pass and (spec.offers("predicts masked tokens") or spec.offers("continues"))
+    """Whether the model has one state for a text: encoders and decoders that run texts in one pass, padded."""
+    apart: tuple[Trait | Ability, ...] = ("two streams", "memory", "hashing", "padding in states", "classifies texts")
+    return not any(map(spec.offers, apart)) and (spec.offers("predicts masked tokens") or spec.offers("continues"))
 
 
 def as_text(spec: CheckpointSpec) -> bool:

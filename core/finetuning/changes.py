@@ -64,7 +64,7 @@ class Comparison:
         with torch.no_grad():
             output = self._learner.backbone(**self._inputs, output_hidden_states=True, output_attentions=True)
             states = self._learner.pool(output[0], self._inputs["attention_mask"]).numpy()
-        return list(output.hidden_states), list(output.attentions or ()), states
+        return list(output.hidden_states), list(getattr(output, "attentions", None) or ()), states
 
     def changes(self) -> Changes:
         """What changed since it was created."""

@@ -74,7 +74,7 @@ class Learner:
             self.backbone = base
         else:
             self.backbone = copy.deepcopy(base).eval()
-        self.head = nn.Linear(base.config.hidden_size, classes)
+        self.head = nn.Linear(base.config.get_text_config().hidden_size, classes)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
         self.parameters = self._prepare()
@@ -221,6 +221,7 @@ class Learner:
 
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
+            InputUnusable: the library's code for the model has no gradient.
         """
         begun, labels = time.monotonic(), data.labels
         goals, truth = (self._goals(examples, labels) for examples in (data.train, data.held_out))
@@ -260,7 +261,7 @@ class Learner:
                 goal = [goals[i] for i in chosen]
                 loss = loss_of(self.head(states), goal, [sizes[i] for i in chosen])
                 optimizer.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                self._differentiate(loss)
                 nn.utils.clip_grad_norm_([*self.head.parameters(), *self.parameters.values()], 1.0)
                 optimizer.step()
                 losses.append(float(loss.detach()) * sum(map(len, goal)))
@@ -273,6 +274,17 @@ class Learner:
                 yield replace(now, last=True, weights=self.weights(data.task, labels), changes=changes)
                 return
             yield now
+
+    def _differentiate(self, loss: Tensor) -> None:
+        """Raises :class:`InputUnusable` where the library's code has no gradient, as RWKV's, which writes in place."""
+        try:
+            loss.backward()  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            name = self.checkpoint.spec.name
+            raise InputUnusable(
+                f"The layers of {name} cannot be trained here: the library's code for it overwrites numbers that the "
+                "gradient needs. Training the head alone works."
+            ) from error
 
     def _goals(self, examples: Sequence[Example], labels: Sequence[str]) -> list[Tensor]:
         """Of each example the numbers of its targets; of an answer (1, 2), its first and its last token."""

@@ -172,7 +172,7 @@ def predict_together(
     """
     model = checkpoint.model
     head, pad = word_head(model), checkpoint.tokenizer.pad_token_id
-    special = any(has(model.config, trait) for trait in ("blocks", "two streams", "window"))
+    special = any(has(model.config, trait) for trait in ("blocks", "two streams", "window", "padding in states"))
     valid = all(call[0].positions and call[-1] != 0 for call in calls)
     if head is None or pad is None or special or not valid or len(calls) == 1:
         return [predict(checkpoint, *call) for call in calls]

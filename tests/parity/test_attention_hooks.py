@@ -18,7 +18,7 @@ from core.attention.architectures.recording import private_twin
 from core.attention.architectures.vectors import attention_layers, scores_by_layer
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, NoAttentionMatrix
+from core.errors import InputUnusable, NoAttentionMatrix, ScoresUnreadable
 from core.vectors.positions import rotary_vectors
 from tests import tinyhosts
 from tests.parity.test_ablate import mutilated
@@ -94,10 +94,10 @@ def test_weights_that_the_calls_do_not_explain_are_refused(monkeypatch: pytest.M
         scores_by_layer(checkpoint, given)
 
 
-def test_attention_that_calls_no_function_is_refused() -> None:
+def test_queries_and_keys_of_attention_that_calls_no_function_are_refused() -> None:
     checkpoint = tinyhosts.make("decoder bloom")
-    for look in (lambda: capture(checkpoint, PLAIN), lambda: heads_of(checkpoint)):
-        with pytest.raises(NoAttentionMatrix, match=r"bloom.*cannot be read here"):
+    for look in (lambda: capture(checkpoint, PLAIN, vectors=True), lambda: heads_of(checkpoint)):
+        with pytest.raises(ScoresUnreadable, match=r"bloom.*cannot be read here"):
             look()
 
 

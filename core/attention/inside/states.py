@@ -60,6 +60,11 @@ def by_layer(
             hidden_states = run(model, inputs, output_hidden_states=True).decoder_hidden_states
         if "target_mapping" in inputs:  # XLNet alternates both streams
             hidden_states = hidden_states[1::2]
+        if not all(isinstance(state, torch.Tensor) for state in hidden_states):
+            raise InputUnusable(
+                f"{checkpoint.spec.name} has several states for its text after each layer, so that a token has no "
+                "single one. Models whose layers have a state for every token work, such as BERT."
+            )
         if len({state.shape[-1] for state in hidden_states}) > 1:
             raise InputUnusable(
                 f"{checkpoint.spec.name} projects its states to another size after the last layer, so that layers "

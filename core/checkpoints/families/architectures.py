@@ -37,12 +37,14 @@ Trait = Literal[
     "language tokens",
     "unscaled attention",
     "state in modules",
+    "padding in states",
 ]
 """Traits of architectures. ``languages``: language embeddings; ``memory``: of earlier segments; ``hashing``: attention
 within buckets; ``window``: attention to neighbors and a few global tokens; ``blocks``: attention between some blocks of
 tokens; ``sentence order``: its head for pairs predicts their order; ``language tokens``: source and output start with a
 language token; ``unscaled attention``: scores are not divided by the root of d; ``state in modules``: a part of its
-cache is stored in the shared modules."""
+cache is stored in the shared modules; ``padding in states``: the states of a text's tokens depend on the padding after
+them, which its convolution, pooling or Fourier transform does not mask."""
 
 
 class _Rows(BaseModel, frozen=True, extra="forbid"):

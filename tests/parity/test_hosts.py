@@ -1,0 +1,240 @@
+"""Models of a host without a blueprint here: maps as transformers returns them, and a sentence wherever there is none.
+
+They are read from folders, as the app does: there, errors of the library's code become sentences.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.attention.ablation.ablate import ablate_heads, heads_of
+from core.attention.ablation.question import Reader, prepare_question
+from core.attention.architectures.layout import has_blueprint
+from core.attention.capture import capture, capture_ids, capture_pair, continued
+from core.attention.inside import lens
+from core.attention.inside.block import block
+from core.attention.word_maps import word_attention
+from core.checkpoints.families.architectures import architecture_of, branch_of
+from core.checkpoints.spec import Checkpoint
+from core.efficiency.growth import bytes_a_token, caches, measure
+from core.errors import AtlasError, InputUnusable, NoAttentionMatrix, ScoresUnreadable
+from core.finetuning import trainable
+from core.finetuning.examples import parse
+from core.finetuning.setup import Setup
+from core.finetuning.train import fine_tune
+from core.language.fill_mask import fill_mask, predict, predict_together, prepare
+from core.language.generate import generate
+from core.language.tasks import tasks
+from core.language.translate import rewrite
+from core.language.types import Decoding
+from core.vectors import positions
+from core.vectors.nearest import embedding_matrix
+from core.vectors.reading import read
+from tests import tinyfamilies, tinyhosts
+from tests.tinyfamilies import MASKED, PLAIN, loaded, text_for, tokenizer_of
+
+TEXTS = parse("\n".join(f"{label}: {text}" for label, text in [("cat", "The cat sat."), ("dog", "A dog runs.")] * 4))
+OF_HOSTS = [*tinyhosts.RETURNED, *tinyhosts.MAPLESS]
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Checkpoint]:
+    """A model of `tests.tinyhosts`, read from its folder."""
+    root, read_before = tmp_path_factory.mktemp("hosts"), dict[str, Checkpoint]()
+
+    def found(name: str) -> Checkpoint:
+        if name not in read_before:
+            folder, kind = tinyhosts.folder(name, root / name), tinyhosts.ALL[name][0]
+            config = json.loads((folder / "config.json").read_text())
+            spec = {"architecture": architecture_of(config), "branch": branch_of(kind, config)}
+            own = loaded(folder, kind, name)
+            read_before[name] = replace(own, spec=replace(own.spec, **spec))
+        return read_before[name]
+
+    return found
+
+
+def answers(checkpoint: Checkpoint) -> None:
+    """What the model is for works."""
+    few = (Decoding(max_new_tokens=2), Decoding(strategy="beam", beams=2, max_new_tokens=2))
+    match checkpoint.spec.kind:
+        case "masked-lm":
+            assert fill_mask(checkpoint, MASKED)[0].tokens
+        case "causal-lm":
+            assert all(list(generate(checkpoint, PLAIN, decoding)) for decoding in few)
+        case _:
+            assert all(list(rewrite(checkpoint, PLAIN, tasks(checkpoint)[0].slug, decoding)) for decoding in few)
+
+
+def views_of(checkpoint: Checkpoint) -> list[Callable[[], object]]:
+    text = text_for(checkpoint)
+    views: list[Callable[[], object]] = [
+        lambda: capture(checkpoint, text, target="The dog." if checkpoint.spec.kind == "seq2seq-lm" else None),
+        lambda: ablate_heads(checkpoint, text, heads_of(checkpoint)[:1]),
+        lambda: block(checkpoint, text, 0),
+        lambda: lens.trajectory(checkpoint, text),
+        lambda: word_attention(checkpoint, PLAIN),
+        lambda: read(checkpoint, PLAIN),
+        lambda: positions.distance_terms(checkpoint, PLAIN),
+        lambda: positions.position_embeddings(checkpoint),
+        lambda: positions.rotary_vectors(checkpoint, PLAIN),
+        lambda: embedding_matrix(checkpoint),
+    ]
+    if checkpoint.spec.kind == "causal-lm":
+        views += [
+            lambda: continued(checkpoint, PLAIN, 2),
+            lambda: list(measure(checkpoint, range(1, 9), [4])),
+            lambda: bytes_a_token(checkpoint.model, range(4)),
+        ]
+    if trainable(checkpoint.spec):
+        for trained, pretrained in (("head", True), ("lora", True), ("top", True), ("all", False)):
+            setup: Any = Setup(trained=trained, epochs=1, pretrained=pretrained, pooling="last")
+            views.append(partial(lambda setup: list(fine_tune(checkpoint, TEXTS, setup)), setup))
+    return views
+
+
+def check_views(checkpoint: Checkpoint) -> None:
+    """A result, or a sentence: any other exception fails."""
+    answers(checkpoint)
+    for view in views_of(checkpoint):
+        with suppress(AtlasError):
+            view()
+
+
+@pytest.mark.parametrize("name", [*OF_HOSTS, "decoder gemma3"])
+def test_every_view_has_an_answer_or_a_sentence(name: str, host: Callable[[str], Checkpoint]) -> None:
+    checkpoint = host(name)
+    check_views(checkpoint)
+    if checkpoint.spec.sparse:
+        demos = importlib.import_module("pages.efficient").DEMOS
+        assert [demo.slug for demo in demos if demo.fits(checkpoint.spec)] == [
+            {"masked-lm": "masks", "causal-lm": "text", "seq2seq-lm": "rewrite"}[checkpoint.spec.kind]
+        ]
+
+
+@pytest.mark.parametrize("name", tinyhosts.RETURNED)
+def test_maps_are_those_that_the_library_returns(name: str, host: Callable[[str], Checkpoint]) -> None:
+    checkpoint = host(name)
+    assert not has_blueprint(checkpoint)
+    model: Any = checkpoint.model
+    ids = checkpoint.tokenizer(PLAIN)["input_ids"]
+    row = torch.tensor([ids])
+    given = {"input_ids": row, "attention_mask": torch.ones_like(row), "output_attentions": True}
+    if checkpoint.spec.kind == "seq2seq-lm":
+        trace = capture_pair(checkpoint, ids, [1], [7, 8, 9])
+        with torch.inference_mode():
+            out = model(**given, decoder_input_ids=torch.tensor([[1, 7, 8]]), use_cache=False)
+        expected = [out.encoder_attentions, out.decoder_attentions, out.cross_attentions]
+    else:
+        trace = capture_ids(checkpoint, ids) if checkpoint.spec.kind == "causal-lm" else capture(checkpoint, PLAIN)
+        with torch.inference_mode():
+            expected = [model(**given).attentions]
+    assert len(trace.maps) == len(expected)
+    for found, layers in zip(trace.maps, expected, strict=True):
+        np.testing.assert_array_equal(found.weights, torch.cat(layers).numpy())
+        assert np.abs(found.weights - 1 / found.weights.shape[-1]).max() > 1e-3
+        np.testing.assert_allclose(found.weights.sum(-1), 1, atol=1e-5)
+        assert (found.allowed is not None) == (found.kind == "decoder")
+    with pytest.raises(ScoresUnreadable, match="queries, keys and heads cannot be read here"):
+        capture(checkpoint, PLAIN, target="The dog." if checkpoint.spec.kind == "seq2seq-lm" else None, vectors=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("encoder squeezebert", "no shares"),
+        ("encoder fnet", "Fourier transform"),
+        ("encoder funnel", "no matrix of attention from every token to every token"),
+        ("decoder mamba", "a state of a fixed size"),
+        ("both led", "within parts of the text"),
+        ("both prophetnet", "no shares"),
+    ],
+)
+def test_where_there_is_no_map_a_sentence_says_why(name: str, said: str, host: Callable[[str], Checkpoint]) -> None:
+    checkpoint = host(name)
+    with pytest.raises(NoAttentionMatrix, match=said):
+        capture(checkpoint, PLAIN, target="The dog." if checkpoint.spec.kind == "seq2seq-lm" else None)
+
+
+def test_what_runs_without_a_cache_is_said(host: Callable[[str], Checkpoint]) -> None:
+    for name in ("decoder mamba", "decoder rwkv"):
+        with pytest.raises(InputUnusable, match="carries a state of a fixed size"):
+            next(measure(host(name), range(9), [4]))
+    gpt = tinyfamilies.make("openai-gpt")
+    assert not caches(gpt.model)
+    with pytest.raises(InputUnusable, match="whole text again"):
+        next(measure(gpt, range(9), [4]))
+
+
+PADDED = [
+    *(name for name, family in tinyfamilies.FAMILIES.items() if family.kind in ("masked-lm", "causal-lm")),
+    *(name for name, (kind, _) in tinyhosts.ALL.items() if kind != "seq2seq-lm"),
+]
+
+
+@pytest.mark.parametrize("name", [name for name in PADDED if name not in ("longformer", "reformer", "xlnet-left")])
+def test_models_that_read_padding_are_marked(name: str) -> None:
+    """The others are trained and asked in batches."""
+    checkpoint = (tinyfamilies if name in tinyfamilies.FAMILIES else tinyhosts).make(name)
+    spec = replace(checkpoint.spec, architecture=checkpoint.model.config.model_type)
+    ids = torch.arange(5, 13)[None]
+    padded = torch.cat([ids, torch.zeros_like(ids)], 1)
+    with torch.inference_mode():
+        base: Any = checkpoint.model.base_model
+        alone = base(input_ids=ids, attention_mask=torch.ones_like(ids))[0]
+        states = base(input_ids=padded, attention_mask=(torch.arange(16) < 8).long()[None])[0][:, :8]
+    assert spec.offers("padding in states") == (not torch.allclose(alone, states, atol=1e-4))
+    assert not (spec.offers("padding in states") and trainable(spec))
+
+
+def test_a_batch_gives_what_each_text_gives_alone(host: Callable[[str], Checkpoint]) -> None:
+    checkpoint = host("encoder convbert")
+    texts = [prepare(checkpoint, text) for text in (MASKED, "A [MASK].")]
+    together = predict_together(checkpoint, [(text,) for text in texts])
+    for text, found in zip(texts, together, strict=True):
+        np.testing.assert_allclose(found[0].probabilities, predict(checkpoint, text)[0].probabilities, atol=1e-6)
+
+
+SAID = {"return_dict": False, "output_attentions": True, "output_hidden_states": True, "tie_last_hidden_states": False}
+"""What a configuration may say of a pass's outputs, for which the app asks itself."""
+
+
+def check_lens(checkpoint: Checkpoint) -> None:
+    question = prepare_question(checkpoint, text_for(checkpoint))
+    logs = Reader(question).answers_of(lens.states(question))[-1]
+    torch.testing.assert_close(logs, tinyfamilies.answer_of(checkpoint.model, question), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
+def test_the_last_row_of_the_lens_is_the_prediction(name: str) -> None:
+    check_lens(tinyfamilies.make(name))
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5", "bart", "bert2bert"])
+def test_a_configuration_decides_nothing_about_outputs(name: str, tmp_path: Path) -> None:
+    kind = tinyfamilies.FAMILIES[name].kind
+    tinyfamilies.make(name).model.save_pretrained(tmp_path)
+    tokenizer_of(kind).save_pretrained(tmp_path)
+    file = tmp_path / "config.json"
+    config = json.loads(file.read_text())
+    for part in (config, *(config[side] for side in ("encoder", "decoder") if side in config)):
+        part |= SAID
+    file.write_text(json.dumps(config))
+    checkpoint = loaded(tmp_path, kind, name)
+    check_lens(checkpoint)
+    assert capture(checkpoint, text_for(checkpoint)).maps
+    answers(checkpoint)
+    for module in itertools.islice(checkpoint.model.modules(), 3):
+        assert getattr(module, "config", checkpoint.model.config).return_dict
