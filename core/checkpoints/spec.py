@@ -75,6 +75,7 @@ class Card:
     seed: int
     licence: str
     measures: tuple[Measure, ...] = ()
+    """Those on text held out from the training first."""
     strengths: tuple[str, ...] = ()
     """What it does well, with the value that shows it; may be empty."""
     weaknesses: tuple[str, ...] = ()
@@ -185,7 +186,8 @@ def _card(name: str, text: str) -> Card:
         value = table.get(key, ())
         table[key] = (value,) if isinstance(value, str) else tuple(value)
     try:
-        measures = tuple(Measure(**measure) for measure in table.pop("measures", ()))
+        rows = [Measure(**measure) for measure in table.pop("measures", ())]
+        measures = tuple(sorted(rows, key=lambda measure: "held out" not in measure.on))
         return Card(**table, measures=measures, extra=extra)
     except TypeError as error:
         raise CheckpointRefused(f"The card “{name}” lacks or misnames a field: {error}.") from None

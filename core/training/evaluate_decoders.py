@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
@@ -33,6 +34,8 @@ OF_BOOKS = 4
 tokens: the target model continues each greedily by `CONTINUATION` tokens, the draft proposes `AHEAD` at a time."""
 PASSAGES = 100
 """The most passages per code whose code is predicted."""
+LEARNED = 5_000
+"""The most training lines of each code that its unigram model counts."""
 WINDOWS = 20
 """The most windows per code, as long as the model's positions, that are measured in bits per byte."""
 ENDS = 128
@@ -71,7 +74,8 @@ def draft_acceptance(small: Checkpoint, prompts: Sequence[list[int]]) -> Numbers
     return {"drafted tokens accepted": Share(accepted, checked), "passes per token": passes / generated}
 
 
-Labeled = tuple[str, Callable[[], Iterable[str]]]
+Labeled = tuple[str, Callable[[], Iterable[str]], NDArray[np.float64] | None]
+"""A code, a function that returns its lines, and the unigram model of each code (`unigrams`), if any."""
 
 
 def labeled(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Labeled]]:
@@ -82,24 +86,36 @@ def labeled(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, 
     written = {"Story": story().splitlines()}
     written |= {label: [row[number] for row in rows] for number, label in enumerate(("Dialogue", "French", "German"))}
     for label, lines in written.items():
-        yield f"{label}: text written for this project", (label, lines.copy)
+        yield f"{label}: text written for this project", (label, lines.copy, None)
     if corpus is not None:
+        counted = unigrams(checkpoint, corpus)
         for label in codes_of(checkpoint):
             on = f"{label}: text of the corpus held out from training"
-            yield on, (label, partial(held_out, checkpoint, corpus, label))
+            yield on, (label, partial(lines_of, checkpoint, corpus, label, held_out=True), counted)
 
 
-def held_out(checkpoint: Checkpoint, corpus: Path, label: str) -> Iterator[str]:
-    """The held-out lines of the sources that have a code."""
+def lines_of(checkpoint: Checkpoint, corpus: Path, label: str, *, held_out: bool) -> Iterator[str]:
+    """The held-out lines of the sources that have a code, or those of its training."""
     for source in recipes.load(checkpoint.spec.slug).sources:
         if source.task == label:
             lines = texts(corpus, source, every=hold_out_every(checkpoint))
-            yield from (text for _, text, held in lines if held)
+            yield from (text for _, text, held in lines if held == held_out)
+
+
+def unigrams(checkpoint: Checkpoint, corpus: Path) -> NDArray[np.float64]:
+    """(codes, V) log-probabilities of the tokens of each code's training lines, with one count added to each."""
+    codes = codes_of(checkpoint)
+    counts = np.ones((len(codes), len(checkpoint.tokenizer)))  # type: ignore[arg-type]
+    for row, label in zip(counts, codes, strict=True):
+        for line in spread(lines_of(checkpoint, corpus, label, held_out=False), LEARNED):
+            np.add.at(row, token_ids(checkpoint, line + "\n"), 1)
+    logs: NDArray[np.float64] = np.log(counts / counts.sum(1, keepdims=True))
+    return logs
 
 
 def of_code(checkpoint: Checkpoint, labeled_lines: Labeled) -> Numbers:
-    """Passages with the right code, in percent, and bits per byte of a text under its own code."""
-    label, lines = labeled_lines
+    """Passages with the right code, in percent, by the model and by unigrams; bits per byte under a text's own code."""
+    label, lines, counted = labeled_lines
     model, tokenizer, known = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)
 
     def rows() -> Iterator[list[int]]:
@@ -110,8 +126,11 @@ def of_code(checkpoint: Checkpoint, labeled_lines: Labeled) -> Numbers:
     special = {*tokenizer.all_special_tokens}  # any other byte-level token has one character a byte
     pieces = (tokenizer.convert_ids_to_tokens(ids) for ids in wide)
     size = sum(len(piece) for row in pieces for piece in row if piece not in special)
-    return {
-        "right code": right_codes(model, short, list(known.values()), known[label]),
+    right: Numbers = {"right code": right_codes(model, short, list(known.values()), known[label])}
+    if counted is not None:
+        best = [list(known)[int(counted[:, ids].sum(1).argmax())] for ids in short]
+        right["right code, unigram model"] = Share(best.count(label), len(best))
+    return right | {
         "bits per byte": bits_per_byte(model, wide, known[label], size),
     }
 

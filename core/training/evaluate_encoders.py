@@ -365,6 +365,7 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
     config: Any = model.config
     pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks)
     names = ("sparse", "full", f"full, in pieces of {PIECE}")
+    masked = 0
     found: list[list[tuple[float, float]]] = []  # of each text, in each way: top-1, bits per token
     for text in texts:
         whole = token_ids(checkpoint, text, special=True)
@@ -380,6 +381,7 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
             piece = corrupted[[0, *inside, -1]]  # with a special token at both ends
             pieces.append(scores(piece, np.intersect1d(positions, inside) - start + 1))
         found.append([])
+        masked += len(positions)
         for logits in (scores(corrupted, positions, pattern), scores(corrupted, positions), np.concatenate(pieces)):
             own = Hits()
             own.add(torch.from_numpy(logits), torch.from_numpy(ids[positions]))
@@ -387,7 +389,11 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
     numbers: Numbers = {}
     every = np.array(found)
     for at, measure in enumerate((" top-1", ", bits per token")):
-        numbers |= {f"{name}{measure}": float(own) for name, own in zip(names, every[..., at].mean(0), strict=True)}
+        means = every[..., at].mean(0).tolist()
+        numbers |= {
+            f"{name}{measure}": own if at else Share(own * masked / 100, masked)
+            for name, own in zip(names, means, strict=True)
+        }
         if len(every) > 1:
             more = every[:, 1, at] - every[:, 0, at]
             numbers |= bootstrap(f"full minus sparse{measure}", more, np.ones(len(more)))

@@ -160,8 +160,12 @@ def spelling_corrected(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
         scores[f"{kind} CER before"] = error_rate(noisy_texts, texts)
         scores[f"{kind} CER after"] = error_rate(outputs, texts)
     scores["left untouched"] = measures.equal(answers[-count:], texts)
-    means = ("exact after", "CER before", "CER after")
-    return {name: sum(scores[f"{kind} {name}"] for kind in NOISES) / len(NOISES) for name in means} | scores
+    means = {
+        name: sum(scores[f"{kind} {name}"] for kind in NOISES) / len(NOISES)
+        for name in ("exact after", "CER before", "CER after")
+    }
+    of = len(NOISES) * count
+    return means | {"exact after": Share(means["exact after"] * of / 100, of)} | scores
 
 
 def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, list[Fusion]]]:

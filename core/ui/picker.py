@@ -10,7 +10,7 @@ import streamlit as st
 from core import session, settings
 from core.checkpoints import hub, registry
 from core.checkpoints.listing import read_curve
-from core.checkpoints.spec import Card, CheckpointSpec
+from core.checkpoints.spec import Card, CheckpointSpec, Measure
 from core.content import content
 from core.errors import AtlasError
 from core.figures.labels import with_unit
@@ -47,9 +47,18 @@ def _card(spec: CheckpointSpec, card: Card, state: PageState) -> None:
     if card.measures:
         st.subheader("Measured quality", anchor=False)
         rows = [
-            {"measure": m.name, "value": with_unit(digits(m.value), m.unit), "measured on": m.on} for m in card.measures
+            {
+                "measure": m.name,
+                "value": with_unit(digits(m.value), m.unit),
+                "95% interval": interval(m),
+                "n": f"{m.n:,}" if m.n else "",
+                "measured on": m.on,
+            }
+            for m in card.measures
         ]
         data_table(rows, f"{spec.slug}-measures", alt=f"Measured quality of {spec.name}")
+        if any(m.n for m in card.measures):
+            caption(_words("Interval"))
     for title, lines in (("Strengths", card.strengths), ("Weaknesses", card.weaknesses)):
         if lines:
             st.subheader(title, anchor=False)
@@ -185,6 +194,14 @@ def _size(count: int) -> str:
 def digits(value: float) -> str:
     """Three digits, from a thousand on all of the whole number."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def interval(measure: Measure) -> str:
+    """The 95% interval of a share: ``38.6 to 40.3%``; empty for other measures."""
+    if measure.interval is None:
+        return ""
+    low, high = measure.interval
+    return f"{low:.1f} to {high:.1f}%"
 
 
 def nothing_runs(models: Collection[object]) -> bool:

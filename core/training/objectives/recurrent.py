@@ -128,7 +128,8 @@ class RecurrentObjective(Objective):
         ]
         one = f"one token in each of {on}"
         return rows_of_card + [
-            Measure(f"top-1, {name}", round(100 * float(np.mean(hits)), 2), "%", one) for name, hits in right.items()
+            Measure(f"top-1, {name}", round(100 * float(np.mean(hits)), 2), "%", one, n=len(hits))
+            for name, hits in right.items()
         ]
 
     def export(self, folder: Path) -> None:

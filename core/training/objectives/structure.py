@@ -103,7 +103,10 @@ class StructureObjective(PartObjective):
         with torch.no_grad():
             found = self.compared(self.full().eval().to(self.device))
         on = f"{len(batches.some(len(self.test), self.measured)):,} held-out texts"
-        return [Measure(name, round(value, 2), "nats" if "loss" in name else "%", on) for name, value in found.items()]
+        return [
+            Measure(name, round(value, 2), "nats" if "loss" in name else "%", on, n=getattr(value, "n", 0))
+            for name, value in found.items()
+        ]
 
     @abstractmethod
     def compared(self, plain: Any) -> dict[str, float]:

@@ -358,10 +358,11 @@ def _explore(
 def _measured(view: DemoView, task: Task) -> None:
     """Say what the card states of this task on held-out texts, with its baselines."""
     own = [m for m in view.spec.card.measures if m.name.startswith(task.slug)] if view.spec.card else []
-    stated = {m.name.removeprefix(task.slug).lstrip(", "): m for m in own}  # the later texts are those of the corpus
-    if stated:
+    if own:
+        on = own[0].on  # a card has held-out texts first
+        stated = {m.name.removeprefix(task.slug).lstrip(", "): m for m in own if m.on == on}
         values = "; ".join(f"{name} {m.value:g}{m.unit}" for name, m in stated.items())
-        view.note("Measured", on=own[-1].on, values=values)
+        view.note("Measured", on=on, values=values)
 
 
 def _routes(view: DemoView, source_text: str, task: Task, direct: str, decoding: Decoding) -> None:
@@ -406,7 +407,7 @@ def _bleu(view: DemoView) -> None:
     cards = [spec.card for spec in (*_english_centric(view), view.spec) if spec.card]
     if len(cards) < 2:
         return
-    on = cards[0].measures[-1].on
+    on = cards[0].measures[0].on
     stated = [{m.name: m.value for m in card.measures if m.on == on and m.name.endswith("BLEU")} for card in cards]
     words = [(_route_name(name), [numbers[name] for numbers in stated]) for name in stated[0]]
     names = list(view.words.front["quality"])

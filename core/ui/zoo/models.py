@@ -32,7 +32,7 @@ from core.ui.measuring import measure_button
 from core.ui.page import BRANCH_TITLES, base_path, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real, Words
-from core.ui.picker import SOURCES, digits
+from core.ui.picker import SOURCES, digits, interval
 from core.ui.section import Section, View
 from core.ui.tables import Cell, Link, Row, TextTable, text_table
 from core.words import counted
@@ -194,7 +194,8 @@ def _bytes(count: int) -> str:
 def _quality(measure: Measure | None) -> Cell:
     if measure is None:
         return "not stated"
-    return (with_unit(digits(measure.value), measure.unit), measure.name, measure.on)
+    between = f", 95% interval {interval(measure)} (n = {measure.n:,})" if measure.n else ""
+    return (with_unit(digits(measure.value), measure.unit), f"{measure.name}{between}", measure.on)
 
 
 def _time(timing: Timing | None, failure: str | None) -> Cell:
