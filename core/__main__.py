@@ -1,6 +1,7 @@
-"""The command line: ``python -m core doctor | check | fetch | tree | train | evaluate | heads | ...``.
+"""The command line of the app: ``python -m core doctor | check | fetch | tree | serve | bench | ...``.
 
-Every command imports what it needs when it runs, so that help is quick.
+Every command imports what it needs when it runs, so that help is quick. What makes models and stored measurements is
+``python -m lab``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import typer
 from core.errors import AtlasError
 
 app = typer.Typer(
-    help="Transformer Atlas: check an installation; fetch, train and evaluate models.",
+    help="Transformer Atlas: check an installation, fetch models, serve them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -87,133 +88,15 @@ def fetch(
 
 @app.command()
 def tree(
-    system: Annotated[str | None, typer.Argument(help="A system of the catalogue, for example bert.")] = None,
+    system: Annotated[str, typer.Argument(help="A system of the catalogue, for example bert.")],
     size: Annotated[str | None, typer.Option(help="A published size; by default the first on its page.")] = None,
-    write: Annotated[bool, typer.Option("--write", help="Recompute and store the trees of all systems.")] = False,
 ) -> None:
     """Print a system's module tree as torch prints it."""
     from core.anatomy import store
 
-    if write:
-        for slug, counts in store.write_all().items():
-            print(slug, ", ".join(f"{name}: {count:,}" for name, count in counts.items()))
-        from core.costs import shape as shapes
-
-        print(f"shapes: {shapes.write_all()}")
-        return
-    if system is None:
-        raise AtlasError("Name a system, for example “python -m core tree bert”, or give --write.")
     node = store.tree(system, size)
     print(node.text())
     print(f"{node.parameters:,} parameters; shared weights count once")
-
-
-@app.command()
-def train(
-    recipe: Annotated[str, typer.Argument(help="A recipe of assets/recipes, for example minilm.")],
-    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
-    minutes: Annotated[float | None, typer.Option(help="Training time instead of the recipe's.", min=0.0)] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads for torch; all by default.", min=1)] = None,
-    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/checkpoints.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
-) -> None:
-    """Train a checkpoint from its recipe; an interrupted run resumes where it stopped."""
-    from core.training import train as training
-
-    print(training.train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh))
-
-
-@app.command()
-def vocabulary(
-    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
-) -> None:
-    """Train the plain BPE tokenizer that pages compare with those of the models."""
-    from core.training.tokenizers import write_plain_bpe
-
-    print(write_plain_bpe(corpus))
-
-
-@app.command()
-def clip() -> None:
-    """Train and measure the tiny CLIP of assets/clip on shapes that it draws."""
-    from core.training.clip import cli_clip
-
-    cli_clip()
-
-
-@app.command()
-def evaluate(
-    slug: Annotated[str, typer.Argument(help="A checkpoint, for example minilm.")],
-    corpus: Annotated[
-        Path | None,
-        typer.Option(help="The corpus, to evaluate on its held-out part, too.", exists=True, file_okay=False),
-    ] = None,
-) -> None:
-    """Evaluate a checkpoint on the held-out texts of the Atlas: the measures of its card."""
-    from core.training.evaluate import cli_evaluate
-
-    cli_evaluate(slug, corpus)
-
-
-@app.command()
-def heads(
-    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
-    treebank: Annotated[
-        Path | None, typer.Option(help="A .conllu file or a folder of them; by default the Atlas's own.")
-    ] = None,
-    together: Annotated[
-        str | None, typer.Option(help="Merge a folder's files into one treebank of this name, for example ud-english.")
-    ] = None,
-    sentences: Annotated[int | None, typer.Option(help="The first N sentences of each file.", min=1)] = None,
-    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,
-) -> None:
-    """Measure each attention head: agreement with syntactic relations, and weight on fixed positions."""
-    from core.attention.roles.headroles import cli_heads
-
-    cli_heads(slugs, treebank, sentences, output, together)
-
-
-@app.command()
-def compression(
-    slugs: Annotated[list[str] | None, typer.Argument(help="Live models; those stored by default.")] = None,
-    times: Annotated[bool, typer.Option(help="Measure the times alone, and keep the rest.")] = False,
-) -> None:
-    """Prune, shorten and quantize live models, and store what each recipe costs and saves."""
-    from core.efficiency.compress import cli_compression
-
-    cli_compression(slugs or [], times=times)
-
-
-@app.command("fine-tuning")
-def fine_tuning(
-    slugs: Annotated[list[str], typer.Argument(help="Live models, for example atlas-bert atlas-gpt-2.")],
-) -> None:
-    """Measure the learning curves of the ready sets, and store them and the runs that the page opens with."""
-    from core.finetuning.curve import cli_fine_tuning
-
-    cli_fine_tuning(slugs)
-
-
-@app.command()
-def effects(
-    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
-    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,
-) -> None:
-    """Measure the effect of ablating each attention head: the loss in bits over a fixed set of texts."""
-    from core.attention.ablation.effects import cli_effects
-
-    cli_effects(slugs, output)
-
-
-@app.command()
-def vectors(
-    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
-    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/vectors.")] = None,
-) -> None:
-    """Measure a model's vectors: how contextual each layer is, and the layer weights of probing tasks."""
-    from core.vectors.precomputed import cli_vectors
-
-    cli_vectors(slugs, output)
 
 
 @app.command()
@@ -244,57 +127,6 @@ def serve(
     )
     print(f"The engine answers on {host}:{port}.", flush=True)
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
-
-
-@app.command()
-def lengths(
-    output: Annotated[Path | None, typer.Option(help="The file instead of assets/measured/lengths.csv.")] = None,
-    flex: Annotated[bool, typer.Option(help="Also flex_attention, which compiles for each length.")] = True,
-) -> None:
-    """Measure one attention head, full and sparse, from 128 to 8,192 tokens on this machine."""
-    from core.efficiency import lengths as measured
-
-    rows: list[measured.Row] = []
-    for batch in measured.measure(kinds=tuple(measured.KINDS) if flex else measured.HERE):
-        rows += batch
-        print(
-            *(f"{row.kind} {row.tokens:,} tokens: {1000 * row.seconds:.2f} ms" for row in batch), sep="\n", flush=True
-        )
-    measured.write(rows, output or measured.FILE)
-
-
-@app.command()
-def duplication(
-    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 3,
-) -> None:
-    """Train a one-layer Reformer on the duplication task by rounds of hashing; add what assets/measured lacks."""
-    from core.training.duplication import cli_duplication
-
-    cli_duplication(seeds)
-
-
-@app.command()
-def facts(
-    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
-    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 1,
-) -> None:
-    """Train small models to answer from far facts, by attention pattern; add what assets/measured lacks."""
-    from core.training.facts import cli_facts
-
-    cli_facts(corpus, seeds)
-
-
-@app.command()
-def sweep(
-    name: Annotated[str, typer.Argument(help="distillation, widths, pretraining, scaling, batches or noise.")],
-    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
-    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 5,
-) -> None:
-    """Train students, adapters and LoRA, encoders by objective, or decoders by size, text, batch and rate; add what
-    assets/measured lacks."""
-    from core.training.sweeps import cli_sweep
-
-    cli_sweep(name, corpus, seeds)
 
 
 @app.command("parallel-demo")
@@ -332,16 +164,31 @@ def bench(
         raise typer.Exit(1)
 
 
-def main() -> None:
-    """Run the command line; an :class:`AtlasError` or a file's error prints its message and exits with status 1."""
+MOVED = (
+    *("train", "vocabulary", "clip", "evaluate", "heads", "compression", "fine-tuning", "effects", "vectors"),
+    *("lengths", "duplication", "facts", "sweep"),
+)
+"""Commands of the laboratory, which were here."""
+
+
+def run(commands: typer.Typer) -> None:
+    """Run a command line; an :class:`AtlasError` or a file's error prints its message and exits with status 1."""
     try:
-        app()
+        commands()
     except AtlasError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
     except OSError as error:  # a full disk, a folder that nothing may be written to
         print(f"{error.filename or 'A file'} cannot be read or written: {error.strerror or error}.", file=sys.stderr)
         sys.exit(1)
+
+
+def main() -> None:
+    """Run the command line of the app."""
+    if sys.argv[1:] and sys.argv[1] in MOVED:
+        print(f"“python -m core {sys.argv[1]}” is “python -m lab {sys.argv[1]}” now.", file=sys.stderr)
+        sys.exit(1)
+    run(app)
 
 
 if __name__ == "__main__":

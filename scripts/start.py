@@ -47,6 +47,8 @@ NO_CUDA = "scripts/no-cuda.txt"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 QUICK = ("--retries", "1", "--timeout", "20")
 DISK_GB = 3
+TESTS = ("tests/unit", "tests/parity", "tests/app", "tests/browser")
+"""What ``make test`` always runs."""
 STREAMLIT = (
     "import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit()); "
     "from streamlit.web.cli import main; main(prog_name='streamlit')"
@@ -213,6 +215,19 @@ def run(port: int) -> None:
     os.execv(command[0], command)
 
 
+def laboratory() -> list[str]:
+    """The tests of the laboratory, where it or what it makes has changed: since the main branch, or, on that branch or
+    without one, in the last commit or since."""
+    git = ["git", "diff", "--name-only"]
+    base = subprocess.run(["git", "merge-base", "HEAD", "origin/main"], cwd=ROOT, capture_output=True, text=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    since = "HEAD~1" if base.returncode or base.stdout == head.stdout else base.stdout.strip()
+    paths = ["lab", "assets", "tests/lab"]
+    changed = subprocess.run([*git, since, "--", *paths], cwd=ROOT, capture_output=True, text=True)
+    # where there is no history, as in a shallow clone or an archive, nothing is left out
+    return ["tests/lab"] if changed.returncode or changed.stdout.strip() else []
+
+
 def test(arguments: list[str]) -> None:
     """Checks, then the tests. The long check, of types, runs beside them, and stops them when it finds something.
 
@@ -235,6 +250,8 @@ def test(arguments: list[str]) -> None:
     say("== pytest, and mypy beside it")
     # Tests start a hundred processes, and workers share files of tests: each is compiled once, whatever is usual here.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if not any(word.startswith("tests") for word in arguments):
+        arguments = [*TESTS, *laboratory(), *arguments]
     command = [str(python()), "-m", "pytest", *workers, *arguments]
     with subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True) as types:  # noqa: SIM117
         with subprocess.Popen(command, cwd=ROOT, env=environment) as tests:

@@ -22,8 +22,8 @@ import torch
 import torch._dynamo
 from torch import Tensor, nn
 
-from core.training.recipe import Recipe
-from core.training.train import Trainer
+from lab.recipe import Recipe
+from lab.train import Trainer
 
 STEPS = 60
 KILLS = 6

@@ -273,8 +273,8 @@ def tiny_reformer(folder: Path, *, axial: tuple[int, int] = (16, 16), chunk: int
     """A random ReformerModelWithLMHead over bytes: a local layer and a hashing one."""
     import torch
 
-    from core.training.objectives.hashed import PAD, HashedModel
-    from core.training.tokenizers import END, ship_tokenizer, single_bytes
+    from lab.objectives.hashed import PAD, HashedModel
+    from lab.tokenizers import END, ship_tokenizer, single_bytes
 
     torch.manual_seed(0)
     model = HashedModel(REFORMER | sized(axial, chunk, buckets)).full

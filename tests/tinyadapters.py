@@ -10,7 +10,7 @@ import torch
 
 from core.checkpoints.adapters import AdapterBert
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.training.recipe import Recipe, SourceFile
+from lab.recipe import Recipe, SourceFile
 from tests import tiny, tinycorpus
 
 TASKS: dict[str, dict[str, Any]] = {

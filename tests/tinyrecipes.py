@@ -10,10 +10,10 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from core.training import models
-from core.training import recipe as recipes
-from core.training.objectives import build
-from core.training.recipe import Recipe
+from lab import models
+from lab import recipe as recipes
+from lab.objectives import build
+from lab.recipe import Recipe
 from tests import tiny, tinyadapters, tinycorpus, tinypairs
 
 SIZES: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Stored trees: every size of every system, computed once and stored as small JSON, so that reading needs no torch.
 
-One file a system, ``data/<slug>.json``; ``write_all`` makes them from live builds (``python -m core tree --write``). A
+One file a system, ``data/<slug>.json``; ``write_all`` makes them from live builds (``python -m lab trees``). A
 node is stored with short keys and without what follows from the rest: parameters are counted anew from the shapes.
 """
 

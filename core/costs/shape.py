@@ -3,7 +3,7 @@
 A network has one stack of layers (an encoder or a decoder) or both. A layer has a query heads with keys of dimension
 d_k and values of dimension d_v, and g key-value heads.
 
-``data/shapes.json`` has a line per size, written by ``python -m core tree --write``. A size added later is read from
+``data/shapes.json`` has a line per size, written by ``python -m lab trees``. A size added later is read from
 its configuration, which imports transformers. Whether the feed-forward block has a gate is read from the module tree. A
 network that is not a stack of equal layers has no shape.
 """

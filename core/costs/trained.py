@@ -1,4 +1,4 @@
-r"""Decoders trained here by size, tokens, batch and rate (``python -m core sweep``); fits to them, and published laws.
+r"""Decoders trained here by size, tokens, batch and rate (``python -m lab sweep``); fits to them, and published laws.
 
 .. math:: L = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}
           \qquad L \propto N^{-\alpha_N} \text{ at the most tokens}

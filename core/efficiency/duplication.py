@@ -1,7 +1,7 @@
 """The duplication task (Reformer: Kitaev et al., 2020, arXiv 2001.04451, table 2) by rounds of hashing, as stored.
 
 A text is 0w0w with a random w; only a look back by half the text tells the second w. ``python -m core
-duplication`` trains and measures (`core.training.duplication`). No torch here.
+duplication`` trains and measures (`lab.duplication`). No torch here.
 """
 
 from __future__ import annotations

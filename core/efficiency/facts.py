@@ -1,7 +1,7 @@
 """Facts far from their questions, by attention pattern, as stored.
 
 A text begins with questions, such as “tom lives in [MASK].”; the facts stand somewhere in the book that follows.
-``python -m core facts`` trains and measures (`core.training.facts`). No torch here.
+``python -m lab facts`` trains and measures (`lab.facts`). No torch here.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     flex     the sparse blocks by flex_attention, compiled         as sparse
 
 On a CPU flex_attention skips blocks only if it is compiled, which needs a C++ compiler and many seconds for the first
-text; uncompiled it computes and stores all scores. A server therefore does not offer it: ``python -m core lengths``
+text; uncompiled it computes and stores all scores. A server therefore does not offer it: ``python -m lab lengths``
 measures it where a compiler is. The kinds take turns, so that other load affects all; medians are reported, with the
 fastest and the slowest run. ``assets/measured/lengths.csv`` has one such measurement.
 """

@@ -3,7 +3,7 @@ r"""The learning curve: held-out accuracy by number of training examples, from p
 For each seed, n examples are drawn from the training texts, the classes in turn, and all weights are trained on them
 for :data:`STEPS` steps of AdamW, whatever n. Reported are mean and standard deviation of the held-out accuracy over the
 seeds, which draw the examples, the order of the batches and the random weights. ``assets/measured/learning-curves.csv``
-has the ready sets, by ``python -m core fine-tuning``; no torch here until something is measured.
+has the ready sets, by ``python -m lab fine-tuning``; no torch here until something is measured.
 """
 
 from __future__ import annotations

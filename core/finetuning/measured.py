@@ -1,4 +1,4 @@
-"""Two sweeps over fine-tuning, stored as CSV by ``python -m core sweep`` (`core.training.sweeps`); no torch here.
+"""Two sweeps over fine-tuning, stored as CSV by ``python -m lab sweep`` (`lab.sweeps`); no torch here.
 
     distillation   a small student by the share α of the labels in its loss and by the temperature T
     widths         adapters by their bottleneck and LoRA by its rank, between the head alone and everything

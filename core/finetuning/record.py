@@ -1,7 +1,7 @@
 """The runs that the page Fine-tuning opens with, stored in ``assets/measured/fine-tuning.npz``.
 
 They are those of the default settings and of :func:`core.finetuning.setup.baselines` on each ready set and on the
-treebank, written by ``python -m core fine-tuning``. Reading needs no torch, and a class that opens the page trains
+treebank, written by ``python -m lab fine-tuning``. Reading needs no torch, and a class that opens the page trains
 nothing.
 """
 

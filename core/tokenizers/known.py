@@ -38,7 +38,7 @@ _BYTES_MOST = 260
 """A byte-level vocabulary of at most this size has no merges: it is the 256 bytes and a few special tokens."""
 _MODELS: dict[str, Family] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
 PLAIN_BPE = Path(__file__).resolve().parents[2] / "assets" / "tokenizers" / "bpe" / "tokenizer.json"
-"""Plain BPE, which no model here uses (`core.training.tokenizers`)."""
+"""Plain BPE, which no model here uses (`lab.tokenizers`)."""
 
 
 @dataclass(frozen=True, slots=True)

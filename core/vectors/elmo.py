@@ -1,6 +1,6 @@
 r"""The small ELMo that was trained here: a word's three layers, and its prediction from either side or from both.
 
-``python -m core train atlas-elmo --output assets/elmo`` trains it (`core.training.objectives.recurrent`). From both
+``python -m lab train atlas-elmo --output assets/elmo`` trains it (`lab.objectives.recurrent`). From both
 sides a token follows from the two language models by
 
 .. math:: p(w \mid \text{left}, \text{right}) \propto \frac{\overrightarrow{p}(w)\, \overleftarrow{p}(w)}{p(w)}

@@ -4,7 +4,7 @@ The class of an image x among texts t_1 ... t_k, with the learned temperature :m
 
 .. math:: p_i = \mathrm{softmax}_i \frac{\cos(f(x), g(t_i))}{\tau}
 
-``python -m core clip`` trains it (`core.training.clip`). Texts are lower-case words, ended by :data:`END`.
+``python -m lab clip`` trains it (`lab.clip`). Texts are lower-case words, ended by :data:`END`.
 
 Its data are drawn shapes with captions, which follow from a seed. A scene is a shape, its color, its size and its side
 of a square image. Each pair of shape and color is one of 36; those of :data:`HELD_OUT`, one for each shape and each

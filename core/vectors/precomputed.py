@@ -1,4 +1,4 @@
-"""Precomputed measures of every model's vectors, and ``python -m core vectors``, which computes and writes them.
+"""Precomputed measures of every model's vectors, and ``python -m lab vectors``, which computes and writes them.
 
 Three tidy files for each model, in ``assets/vectors``; layer 0 is the input of the first one:
 

@@ -87,7 +87,7 @@ def test_a_filter_that_nothing_fits_says_so() -> None:
 def test_a_host_without_measurements_is_told_what_to_run(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = tuple(spec for spec in checkpoints.available() if spec.slug.startswith("dir-tiny-"))
     monkeypatch.setattr(checkpoints, "available", lambda: tiny)
-    assert "python -m core heads SLUG" in every().info[0].value
+    assert "python -m lab heads SLUG" in every().info[0].value
 
 
 def test_what_is_saved_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

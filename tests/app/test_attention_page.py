@@ -104,7 +104,7 @@ def test_grammar_over_universal_dependencies() -> None:
 
 def test_grammar_of_a_model_that_was_not_measured(checkpoint_dir: Path) -> None:
     at = page(tab="grammar", model="dir-tiny-bert")
-    assert "python -m core heads dir-tiny-bert" in words(at.info[0].value)
+    assert "python -m lab heads dir-tiny-bert" in words(at.info[0].value)
 
 
 def test_without_a_model_it_says_so(

@@ -6,13 +6,13 @@ import pytest
 
 from core import checkpoints
 from core.checkpoints.registry import get, part_of
-from core.training import evaluate
 from core.vectors import precomputed
 from core.vectors.contextual import anisotropy_baseline
 from core.vectors.occurrences import Line, words
 from core.vectors.precomputed import sentences
 from core.vectors.reading import read
-from tests.unit.test_training_recipes import BUNDLED, QUICK, states_what_is_measured
+from lab import evaluate
+from tests.lab.test_training_recipes import BUNDLED, QUICK, states_what_is_measured
 
 
 @pytest.mark.parametrize("slug", sorted({*BUNDLED, "atlas-m2m-100:english"} - QUICK))

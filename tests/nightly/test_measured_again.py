@@ -14,7 +14,7 @@ from core.finetuning import record, trainable
 from core.finetuning.examples import parse, ready
 from core.finetuning.setup import Setup, baselines, usual_rate
 from core.finetuning.train import fine_tune
-from core.training import duplication
+from lab import duplication
 from tests.unit.test_finetuning import LINES
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.training import recipe as recipes
-from core.training.train import CURVE, Trainer
+from lab import recipe as recipes
+from lab.train import CURVE, Trainer
 from tests import runs, tinyrecipes
 
 GROWN = {"minilm", "atlas-bert2bert"}

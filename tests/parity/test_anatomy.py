@@ -58,7 +58,7 @@ def test_kept_trees_equal_a_fresh_build_and_print_as_torch_prints() -> None:
             model = build_model(size.architecture, size.config, size.overrides)
             found = describe(model)
             assert kept[size.name] == json.loads(dump({size.name: found}))[size.name], (
-                f"{system.slug}: run python -m core tree --write"
+                f"{system.slug}: run python -m lab trees"
             )
             assert found.text() == str(model)
     built = {slug: describe(build_model(one.cls, one.config, one.overrides)) for slug, one in printed().items()}

@@ -168,7 +168,7 @@ def test_a_decoder_keeps_what_the_encoder_read_as_well(case: str) -> None:
 @pytest.mark.parametrize("system", catalogue.systems(), ids=lambda system: system.slug)
 def test_kept_shapes_are_those_of_the_configurations(system: System) -> None:
     for size in system.sizes:
-        assert f"{system.slug} {size.name}" in shapes.stored_shapes(), "run: python -m core tree --write"
+        assert f"{system.slug} {size.name}" in shapes.stored_shapes(), "run: python -m lab trees"
         assert shapes.shape_of(system.slug, size.name) == shapes.read_shape(system, size)
 
 

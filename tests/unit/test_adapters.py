@@ -17,12 +17,12 @@ from transformers import BertConfig, BertModel
 
 from core.checkpoints.adapters import Adapter, AdapterBert, read_adapters
 from core.errors import CheckpointRefused
-from core.training import models
-from core.training import recipe as recipes
-from core.training.objectives import adapters
-from core.training.objectives.adapters import AdaptersObjective, Rows, Texts
-from core.training.recipe import SourceFile
-from core.training.tokens import Ragged
+from lab import models
+from lab import recipe as recipes
+from lab.objectives import adapters
+from lab.objectives.adapters import AdaptersObjective, Rows, Texts
+from lab.recipe import SourceFile
+from lab.tokens import Ragged
 from tests import tinyadapters
 
 CONFIG: dict[str, Any] = {

@@ -22,9 +22,9 @@ from core.figures import block as figures
 from core.figures.bars import saved_alt, saved_bars
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.theme import BLUE, DARK, LIGHT, VERMILION
-from core.training import evaluate_decoders, evaluate_encoders
 from core.ui.attention.block import component_data
 from core.ui.attention.step import inputs_of
+from lab import evaluate_decoders, evaluate_encoders
 from tests import tiny
 from tests.tinyfamilies import loaded
 

@@ -43,10 +43,14 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def test_help_names_every_command_and_imports_nothing_heavy() -> None:
     result = subprocess.run([sys.executable, "-m", "core", "--help"], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0
-    for command in ("doctor", "fetch", "tree", "train", "evaluate", "heads", "lengths", "parallel-demo", "bench"):
+    for command in ("doctor", "check", "fetch", "tree", "serve", "parallel-demo", "bench"):
         assert command in result.stdout
+    lab = subprocess.run([sys.executable, "-m", "lab", "--help"], cwd=ROOT, capture_output=True, text=True)
+    assert lab.returncode == 0
+    for command in (*command_line.MOVED, "trees"):
+        assert command in lab.stdout
     script = (
-        "import sys, core.__main__\n"
+        "import sys, core.__main__, lab.__main__\n"
         "print([m for m in ('torch', 'transformers', 'streamlit', 'pydantic') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -132,10 +136,9 @@ def test_fetch_brings_a_model_that_runs_without_the_hub(run: Run, tmp_path: Path
     [
         (("fetch", "somebody/something"), "bert-base-uncased"),
         (("fetch", "gpt2"), "cannot be reached"),
+        (("heads", "minilm"), "“python -m core heads” is “python -m lab heads” now."),
         (("tree", "no-such-system"), "There is no system called 'no-such-system'"),
-        (("tree",), "."),
         (("bench", "no-such-benchmark"), "There is no benchmark “no-such-benchmark”"),
-        (("heads", "minilm", "--treebank", "no-such-folder"), "no-such-folder"),
     ],
 )
 def test_what_cannot_be_done_gets_a_sentence(

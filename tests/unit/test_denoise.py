@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from core.errors import OutOfRange
 from core.language.noise import MOST, NOISES, PUBLISHED, RATES, Noise, changed, error_rate, noisy, sample_noise
 from core.objectives import corruptions
-from core.training import measures
-from core.training.documents import Documents
-from core.training.evaluate_pairs import SENTENCES, connective
-from core.training.objective import count_tokens
-from core.training.objectives.denoise import BEGIN, END, PAD, rows
-from core.training.objectives.denoise import MASK as HIDDEN
-from core.training.parallel import CONNECTIVES, Fusion, cut, fusions, split_anywhere
-from core.training.tokens import Ragged
+from lab import measures
+from lab.documents import Documents
+from lab.evaluate_pairs import SENTENCES, connective
+from lab.objective import count_tokens
+from lab.objectives.denoise import BEGIN, END, PAD, rows
+from lab.objectives.denoise import MASK as HIDDEN
+from lab.parallel import CONNECTIVES, Fusion, cut, fusions, split_anywhere
+from lab.tokens import Ragged
 
 MASK = 0
 texts = st.lists(st.lists(st.integers(1, 50), min_size=1, max_size=12), min_size=1, max_size=6)

@@ -10,8 +10,8 @@ import torch
 from core.attention.architectures.disentangled import COMPONENTS, by_distance, read, supported
 from core.checkpoints.recurrent import BidirectionalLM
 from core.errors import NoAttentionMatrix
-from core.training.objectives.encoder import new_encoder as new_model
 from core.vectors.elmo import combined
+from lab.objectives.encoder import new_encoder as new_model
 
 SHAPE = {
     "type": "deberta-v2",

@@ -16,8 +16,8 @@ from core.finetuning import measured
 from core.finetuning.distill import distill, loss, student_of
 from core.finetuning.examples import Example
 from core.finetuning.measured import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, Spread, distillation, networks, widths
-from core.training import sweeps
-from core.training.files import append
+from lab import sweeps
+from lab.files import append
 from tests.unit.test_finetuning import LINES, parse, tiny_bert
 
 NONE = torch.zeros(0, 2)

@@ -15,10 +15,10 @@ from safetensors import safe_open
 from core.checkpoints.spec import read_card
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.objectives import contrastive
-from core.training import clip as training
-from core.training import recipe as recipes
 from core.vectors import image_text
 from core.vectors.image_text import COLORS, HELD_OUT, SEEN, SHAPES, SIDES, Scene
+from lab import clip as training
+from lab import recipe as recipes
 
 
 @pytest.fixture(scope="module")

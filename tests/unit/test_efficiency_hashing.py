@@ -21,7 +21,7 @@ from tests import tiny, tinyfamilies
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    from core.training.objectives.hashed import HashedModel
+    from lab.objectives.hashed import HashedModel
 
     torch.manual_seed(0)
     more = {"attn_layers": ["local", "lsh", "lsh"], "num_hashes": 2}

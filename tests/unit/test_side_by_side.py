@@ -133,7 +133,7 @@ def test_bits_per_byte_of_what_does_not_fit_are_not_made_up(checkpoint_dir: Path
 
 def test_bits_per_byte_agree_with_the_cards_measure() -> None:
     """The card's measure reads the same text with the same beginning."""
-    from core.training.measures import bits_per_byte as measured
+    from lab.measures import bits_per_byte as measured
 
     loaded = checkpoints.load("atlas-gpt-2")
     text = "Once upon a time there was a little girl who lived in a house near the river."

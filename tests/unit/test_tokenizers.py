@@ -21,7 +21,7 @@ from core.tokenizers.cut import Lost, Tokenization, cut, lost, measured, words
 from core.tokenizers.known import FAMILIES, TokenizerInfo, end_of_word, engine, known, ranks, scores
 from core.tokenizers.samples import MOST, SAMPLES, languages, whole
 from core.tokenizers.share import counted, shares
-from core.training import tokenizers as plain_bpe
+from lab import tokenizers as plain_bpe
 
 HERE = {one.slug: one for one in known()}
 FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"

@@ -108,7 +108,7 @@ def _read(path: Path, columns: tuple[str, ...], _changed: int) -> tuple[list[str
     with path.open(encoding="utf-8", newline="") as file:
         header, *rows = [*csv.reader(file)] or [[]]
     if header != list(columns):
-        raise AtlasError(f"{path.name} is no table of heads. Measure the model anew: python -m core heads.")
+        raise AtlasError(f"{path.name} is no table of heads. Measure the model anew: python -m lab heads.")
     return tuple(rows)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from core import session
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import buckets, duplication, samples
 from core.efficiency.buckets import Buckets
@@ -20,10 +19,8 @@ from core.sparse.reformer import by_context, count_scores, inversion_error, shap
 from core.table import Table
 from core.ui.demos.cover import choice_judge
 from core.ui.demos.demo import Demo, DemoView, Menu
-from core.ui.glossary import terms
-from core.ui.measuring import Measurement
 from core.ui.page import theme
-from core.ui.param import Choice, Integer, Seed, Text
+from core.ui.param import Integer, Seed, Text
 
 SAMPLE = f"{samples.CLUE} {' '.join(samples.entry(day) for day in range(3))} {samples.CLUE}"
 """Days of the lighthouse keeper's log between two equal sentences."""
@@ -32,12 +29,6 @@ ROUNDS = Menu(name="rounds", label="Rounds", low=1, high=8, options=(1, 2, 4, 8)
 LAYER = Menu(name="layer", label="Layer", low=1, high=200, alone=True)
 HEAD = Integer(name="head", label="Head", default=1, low=1, high=256, width=170)
 SEED = Integer(name="seed", label="Seed of the rotations", low=Seed.low, high=Seed.high, width=170)
-TAUGHT = Choice(
-    name="taught",
-    label="Trained with",
-    options={str(n): f"{n} round{'s' * (n > 1)}" if n else "full attention" for n in duplication.TRAINED},
-    style="row",
-)
 _LAST = 128
 """Bytes at the end of a text whose surprisal is measured."""
 _CELLS = 64
@@ -101,12 +92,6 @@ def hashing_demo(view: DemoView) -> None:
         width=config.hidden_size,
         megabytes=f"{8 * n * config.hidden_size / 1e6:.1f}",
     )
-
-
-def _train(rounds: int, tell: session.Progress) -> dict[int, float]:
-    from core.training.duplication import repeat
-
-    return repeat(rounds, tell)
 
 
 def _sorted_bytes(view: DemoView, result: Buckets) -> None:
@@ -219,18 +204,6 @@ def _duplication(view: DemoView) -> None:
         seconds=f"{median(row.seconds for row in rows):.0f}",
         machine=", ".join(dict.fromkeys(plain_machine(row.machine) for row in rows)),
     )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        taught, place = int(TAUGHT.draw(view.state)), st.empty()
-    again: Measurement[dict[int, float]] = Measurement(view.state, "again", ("duplication", taught), training=True)
-    again.draw(place)
-    view.later.append(lambda: again.run(partial(_train, taught)))
-    if again.result is None:
-        st.caption(terms(view.words.label("repeat")))
-        return
-    by_seed = {n: [r.accuracy for r in rows if (r.trained, r.evaluated) == (taught, n)] for n in known}
-    stored = ", ".join(f"{known[n]} {percent(min(own))} to {percent(max(own))}" for n, own in by_seed.items())
-    own = ", ".join(f"{known[n]} {percent(share)}" for n, share in again.result.items())
-    view.note("Again", own=own, stored=stored)
 
 
 def reading_demo(view: DemoView) -> None:
@@ -270,5 +243,5 @@ def _inversion_error(checkpoint: Checkpoint, text: str) -> float:
     return inversion_error(checkpoint.model, buckets.prepare(checkpoint, text))
 
 
-HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (TEXT, ROUNDS, LAYER, HEAD, SEED, TAUGHT))
+HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (TEXT, ROUNDS, LAYER, HEAD, SEED))
 READING = Demo("reading", reading_demo, lambda spec: spec.offers("hashing"), (TEXT,))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import checkpoints, session
 from core.efficiency.lengths import plain_machine
 from core.figures.labels import in_bytes, percent, plus_minus, short
 from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import DASHES
 from core.finetuning.measured import ALPHAS, TEMPERATURES, Distillation, Network, distillation, networks
 from core.table import Table
-from core.ui.measuring import Measurement
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -40,11 +38,8 @@ def draw(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         alpha = float(ALPHA.draw(state))
         t = int(TEMPERATURE.draw(state))
-        button = st.empty()
-    measurement: Measurement[dict[str, Network]] = Measurement(state, "times", ("student and teacher",))
-    measurement.draw(button)
     own, alone, teacher = runs.last(alpha, t), runs.last(LABELS, t), runs.other("teacher")
-    gain, net = own.minus(alone), measurement.result or networks()
+    gain, net = own.minus(alone), networks()
     view.say(
         "Result: labels alone" if alpha == LABELS else "Result: helps" if gain.positive else "Result: no help",
         own=plus_minus(own),
@@ -63,20 +58,11 @@ def draw(view: View) -> None:
         tokens=net["teacher"].tokens,
         machine=plain_machine(net["teacher"].machine),
         threads=net["teacher"].threads,
-        how=view.words.label("here" if measurement.result else "stored"),
+        how=view.words.label("stored"),
     )
     view.try_and_notice()
     _grid(view, runs, t)
     view.how_it_works(seeds=runs.seeds)
-    measurement.run(_time)
-
-
-def _time(tell: session.Progress) -> dict[str, Network]:
-    """Teacher and student on this machine; the teacher's weights are those before its training, of equal size."""
-    from core.training.sweeps import SENTENCE, measure_networks
-
-    checkpoint = session.checkpoint(checkpoints.first("fine-tuning")[0])
-    return {network.model: network for network in measure_networks(checkpoint, SENTENCE, tell)}
 
 
 def _size(network: Network) -> str:

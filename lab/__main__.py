@@ -1,0 +1,195 @@
+"""The command line of the laboratory: ``python -m lab train | evaluate | heads | effects | trees | ...``.
+
+It makes what stands in ``assets``: models, cards, stored measurements. Every command imports what it needs when it
+runs, so that help is quick.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.__main__ import run
+
+app = typer.Typer(
+    help="The laboratory of Transformer Atlas: train and evaluate models, measure what the pages show.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def train(
+    recipe: Annotated[str, typer.Argument(help="A recipe of assets/recipes, for example minilm.")],
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
+    minutes: Annotated[float | None, typer.Option(help="Training time instead of the recipe's.", min=0.0)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads for torch; all by default.", min=1)] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/checkpoints.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over instead of resuming.")] = False,
+) -> None:
+    """Train a checkpoint from its recipe; an interrupted run resumes where it stopped."""
+    from lab import train as training
+
+    print(training.train(recipe, corpus, minutes=minutes, threads=threads, output=output, fresh=fresh))
+
+
+@app.command()
+def vocabulary(
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
+) -> None:
+    """Train the plain BPE tokenizer that pages compare with those of the models."""
+    from lab.tokenizers import write_plain_bpe
+
+    print(write_plain_bpe(corpus))
+
+
+@app.command()
+def clip() -> None:
+    """Train and measure the tiny CLIP of assets/clip on shapes that it draws."""
+    from lab.clip import cli_clip
+
+    cli_clip()
+
+
+@app.command()
+def evaluate(
+    slug: Annotated[str, typer.Argument(help="A checkpoint, for example minilm.")],
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="The corpus, to evaluate on its held-out part, too.", exists=True, file_okay=False),
+    ] = None,
+) -> None:
+    """Evaluate a checkpoint on the held-out texts of the Atlas: the measures of its card."""
+    from lab.evaluate import cli_evaluate
+
+    cli_evaluate(slug, corpus)
+
+
+@app.command()
+def heads(
+    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
+    treebank: Annotated[
+        Path | None, typer.Option(help="A .conllu file or a folder of them; by default the Atlas's own.")
+    ] = None,
+    together: Annotated[
+        str | None, typer.Option(help="Merge a folder's files into one treebank of this name, for example ud-english.")
+    ] = None,
+    sentences: Annotated[int | None, typer.Option(help="The first N sentences of each file.", min=1)] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,
+) -> None:
+    """Measure each attention head: agreement with syntactic relations, and weight on fixed positions."""
+    from core.attention.roles.headroles import cli_heads
+
+    cli_heads(slugs, treebank, sentences, output, together)
+
+
+@app.command()
+def compression(
+    slugs: Annotated[list[str] | None, typer.Argument(help="Live models; those stored by default.")] = None,
+    times: Annotated[bool, typer.Option(help="Measure the times alone, and keep the rest.")] = False,
+) -> None:
+    """Prune, shorten and quantize live models, and store what each recipe costs and saves."""
+    from core.efficiency.compress import cli_compression
+
+    cli_compression(slugs or [], times=times)
+
+
+@app.command("fine-tuning")
+def fine_tuning(
+    slugs: Annotated[list[str], typer.Argument(help="Live models, for example atlas-bert atlas-gpt-2.")],
+) -> None:
+    """Measure the learning curves of the ready sets, and store them and the runs that the page opens with."""
+    from core.finetuning.curve import cli_fine_tuning
+
+    cli_fine_tuning(slugs)
+
+
+@app.command()
+def effects(
+    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,
+) -> None:
+    """Measure the effect of ablating each attention head: the loss in bits over a fixed set of texts."""
+    from core.attention.ablation.effects import cli_effects
+
+    cli_effects(slugs, output)
+
+
+@app.command()
+def vectors(
+    slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/vectors.")] = None,
+) -> None:
+    """Measure a model's vectors: how contextual each layer is, and the layer weights of probing tasks."""
+    from core.vectors.precomputed import cli_vectors
+
+    cli_vectors(slugs, output)
+
+
+@app.command()
+def lengths(
+    output: Annotated[Path | None, typer.Option(help="The file instead of assets/measured/lengths.csv.")] = None,
+    flex: Annotated[bool, typer.Option(help="Also flex_attention, which compiles for each length.")] = True,
+) -> None:
+    """Measure one attention head, full and sparse, from 128 to 8,192 tokens on this machine."""
+    from core.efficiency import lengths as measured
+
+    rows: list[measured.Row] = []
+    for batch in measured.measure(kinds=tuple(measured.KINDS) if flex else measured.HERE):
+        rows += batch
+        print(
+            *(f"{row.kind} {row.tokens:,} tokens: {1000 * row.seconds:.2f} ms" for row in batch), sep="\n", flush=True
+        )
+    measured.write(rows, output or measured.FILE)
+
+
+@app.command()
+def duplication(
+    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 3,
+) -> None:
+    """Train a one-layer Reformer on the duplication task by rounds of hashing; add what assets/measured lacks."""
+    from lab.duplication import cli_duplication
+
+    cli_duplication(seeds)
+
+
+@app.command()
+def facts(
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
+    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 1,
+) -> None:
+    """Train small models to answer from far facts, by attention pattern; add what assets/measured lacks."""
+    from lab.facts import cli_facts
+
+    cli_facts(corpus, seeds)
+
+
+@app.command()
+def sweep(
+    name: Annotated[str, typer.Argument(help="distillation, widths, pretraining, scaling, batches or noise.")],
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
+    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 5,
+) -> None:
+    """Train students, adapters and LoRA, encoders by objective, or decoders by size, text, batch and rate; add what
+    assets/measured lacks."""
+    from lab.sweeps import cli_sweep
+
+    cli_sweep(name, corpus, seeds)
+
+
+@app.command()
+def trees() -> None:
+    """Recompute and store the module trees and shapes of all systems."""
+    from core.anatomy import store
+    from core.costs import shape as shapes
+
+    for slug, counts in store.write_all().items():
+        print(slug, ", ".join(f"{name}: {count:,}" for name, count in counts.items()))
+    print(f"shapes: {shapes.write_all()}")
+
+
+if __name__ == "__main__":
+    run(app)

@@ -1,0 +1,137 @@
+r"""Trains a one-layer Reformer on the duplication task; evaluates it with other rounds of hashing than in training.
+
+Attention has shared queries and keys, as in `core.sparse.reformer`. Over the keys j of a query i that share its chunks
+in :math:`m_{ij}` of the rounds, the rounds combined by their weights are
+
+.. math:: \mathrm{softmax}_j\,(q_i \cdot \hat q_j / \sqrt d + \ln m_{ij})
+
+which is full attention where every m is 1. Here all scores are computed, then most are masked: short texts train faster
+so. Rotations are sampled anew in each step; the gradient does not pass through the buckets.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from core.efficiency.duplication import CHUNK, EVALUATED, FILE, POSITIONS, STEPS, SYMBOLS, TRAINED, Row, stored
+from core.efficiency.lengths import machine
+from core.efficiency.timing import Progress, silent
+from core.sparse import reformer
+from core.turns import turns
+from lab.files import append
+
+WIDTH, HEADS, TEXTS = 64, 2, 16
+SHOWN = 20
+"""Steps of which one is told."""
+RATE, WARMUP = 3e-3, 100
+
+
+class DuplicationModel(nn.Module):
+    """One layer of attention with shared queries and keys and one feed-forward layer, both residual."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.random = torch.Generator()
+        """Of texts and rotations; it goes on where the initial weights end."""
+        with torch.random.fork_rng(devices=[]):  # visitors of a page share torch's generator
+            torch.manual_seed(seed)
+            self._initialize()
+            self.random.set_state(torch.get_rng_state())
+
+    def _initialize(self) -> None:
+        self.symbols = nn.Embedding(SYMBOLS + 1, WIDTH)
+        self.positions = nn.Parameter(torch.randn(POSITIONS, WIDTH))
+        self.before, self.between, self.after = (nn.LayerNorm(WIDTH) for _ in range(3))
+        self.query_key, self.value = (nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(2))
+        self.output = nn.Linear(WIDTH, WIDTH)
+        self.feed_forward = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.ReLU(), nn.Linear(4 * WIDTH, WIDTH))
+        self.scores = nn.Linear(WIDTH, SYMBOLS + 1)
+
+    def forward(self, ids: Tensor, rounds: int) -> Tensor:
+        """Logits (R, n, symbols + 1) of the next symbols of ids (R, n); ``rounds`` 0 for full attention."""
+        states: Tensor = self.symbols(ids) + self.positions
+        normalized = self.before(states)
+        split = (*ids.shape, HEADS, -1)
+        vectors = self.query_key(normalized).view(split).transpose(1, 2)
+        weights = (reformer.key_scores(vectors) + self.shared(vectors.detach(), rounds).log()).softmax(-1)
+        mixed = weights @ self.value(normalized).view(split).transpose(1, 2)
+        states = states + self.output(mixed.transpose(1, 2).flatten(2))
+        logits: Tensor = self.scores(self.after(states + self.feed_forward(self.between(states))))
+        return logits
+
+    def shared(self, vectors: Tensor, rounds: int) -> Tensor:
+        """(R, H, n, n) rounds in which a query attends to a key: to earlier ones, or to itself alone."""
+        n = vectors.shape[-2]
+        if not rounds:
+            return reformer.with_itself(torch.ones(n, n).tril(-1))
+        rotation = torch.randn(HEADS, vectors.shape[-1], rounds, n // CHUNK, generator=self.random)  # 2 n / m buckets
+        return reformer.with_itself(reformer.count_shared_rounds(reformer.buckets_of(vectors, rotation), CHUNK))
+
+
+def texts(count: int, random: torch.Generator) -> Tensor:
+    """(count, n) texts 0w0w with w of symbols from 1."""
+    word = torch.randint(1, SYMBOLS + 1, (count, POSITIONS // 2 - 1), generator=random)
+    mark = torch.zeros(count, 1, dtype=torch.long)
+    return torch.cat([mark, word, mark, word], dim=1)
+
+
+def second_word(model: DuplicationModel, ids: Tensor, rounds: int) -> tuple[Tensor, Tensor]:
+    """Logits (R, n/2 - 1, symbols + 1) of the second w, and its symbols."""
+    half = POSITIONS // 2
+    return model(ids, rounds)[:, half:-1], ids[:, half + 1 :]
+
+
+def trained(rounds: int, seed: int, steps: int = STEPS, tell: Progress = silent) -> DuplicationModel:
+    """A model after training with that many rounds; a function of the seed."""
+    model = DuplicationModel(seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0, betas=(0.9, 0.98))
+    for step in range(steps):
+        turns.step()
+        if step % SHOWN == 0:
+            tell(step / steps, f"{step:,} of {steps:,} steps")
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * min(1.0, (step + 1) / WARMUP, 3 * (1 - step / steps))
+        logits, labels = second_word(model, texts(TEXTS, model.random), rounds)
+        nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return model.eval()
+
+
+@torch.no_grad()
+def accuracy(model: DuplicationModel, rounds: int, count: int = 200) -> float:
+    """Share of the symbols of the second w that are predicted, over new texts."""
+    model.random.manual_seed(1_000)
+    logits, labels = second_word(model, texts(count, model.random), rounds)
+    return float((logits.argmax(-1) == labels).float().mean())
+
+
+def repeat(rounds: int, tell: Progress) -> dict[int, float]:
+    """The accuracies of the model of seed 0, trained once more, by the rounds at evaluation."""
+    model = trained(rounds, 0, tell=tell)
+    return {other: accuracy(model, other) for other in EVALUATED}
+
+
+def sweep(done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
+    known = {(row.trained, row.seed) for row in done}
+    for seed in range(seeds):
+        for rounds in TRAINED:
+            if (rounds, seed) not in known:
+                began = time.process_time()
+                model = trained(rounds, seed)
+                seconds = time.process_time() - began
+                shares = {other: accuracy(model, other) for other in EVALUATED}
+                yield [Row(rounds, other, seed, share, STEPS, seconds, machine()) for other, share in shares.items()]
+
+
+def cli_duplication(seeds: int) -> None:
+    """Run what is missing."""
+    torch.set_num_threads(1)
+    for rows in sweep(stored(), seeds):
+        append(rows, FILE)
+        print(*(f"{row.trained} {row.evaluated}: {row.accuracy:.3f}" for row in rows), flush=True)

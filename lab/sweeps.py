@@ -1,0 +1,205 @@
+"""The sweeps run by ``python -m lab sweep``; what a file has already is not run again.
+
+Those of `core.finetuning.measured` train on sentences of the corpus of 6 to 12 words, each once, in a fixed random
+order: the first 500 are held out, and each seed chooses its training sentences from the others.
+
+    distillation   the class is the file: an everyday sentence, an encyclopedia or a story; as many of each. The teacher
+                   learns 64 labeled sentences; the student has those and 2,000 unlabeled ones
+    widths         positive and negative opinions of ``reviews.tsv``, 512 labeled
+
+``pretraining`` is that of `lab.pretraining`; the others are those of `lab.scaling`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from core import checkpoints
+from core.checkpoints.spec import Checkpoint
+from core.efficiency.lengths import machine
+from core.efficiency.timing import Progress, silent
+from core.errors import AtlasError
+from core.finetuning import measured
+from core.finetuning.distill import accuracy, distill, scores_of, student_of
+from core.finetuning.examples import Example, LabeledSet
+from core.finetuning.measured import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, Network, Step, Width
+from core.finetuning.setup import Setup
+from core.finetuning.train import Learner
+from lab import corpus as texts
+from lab import pretraining, scaling
+from lab.files import append
+from lab.recipe import SourceFile
+
+WORDS = (6, 12)
+HELD_OUT = 500
+KINDS = {"everyday": "dialogue.txt", "encyclopedia": "encyclopedia_simple.txt", "story": "stories.txt"}
+LABELED, UNLABELED, EACH = 64, 2000, 2500
+"""Sentences of a student, and of each class that are used."""
+TEACHER = Setup("all", "first", epochs=8, seconds=1e6)
+TURNS = 50
+SENTENCE = "He shut the door and went home."
+"""Whose time is measured."""
+SCALING = ("scaling", "batches", "noise")
+"""Those of `lab.scaling`."""
+OPINIONS = 512
+RATES = {"head": 5e-4, "adapters": 3e-3, "lora": 2e-3, "all": 5e-4}
+"""Learning rates, chosen on other sentences. The head's own is that of `core.finetuning.setup`."""
+EPOCHS = {"head": 30, "adapters": 5, "lora": 5, "all": 5}
+
+
+def kinds(corpus: Path) -> list[Example]:
+    """Sentences whose class is their file."""
+    examples = []
+    for label, file in KINDS.items():
+        lines = [text for text in _lines(corpus, file) if not text.startswith(texts.TITLE)]
+        random.Random(0).shuffle(lines)
+        examples += [Example(label, line) for line in lines[:EACH]]
+    random.Random(0).shuffle(examples)
+    return examples
+
+
+def opinions(corpus: Path) -> list[Example]:
+    """Positive and negative sentences."""
+    items = texts.read(corpus, SourceFile("reviews.tsv"), every=2)
+    examples = [Example(item.text, item.other) for item in items if _fits(item.other)]
+    examples = list(dict.fromkeys(examples))
+    random.Random(0).shuffle(examples)
+    return examples
+
+
+def _lines(corpus: Path, file: str) -> list[str]:
+    return list(dict.fromkeys(line.strip() for line in texts.lines(corpus, file) if _fits(line)))
+
+
+def _fits(text: str) -> bool:
+    return WORDS[0] <= len(text.split()) <= WORDS[1]
+
+
+def drawn(examples: Sequence[Example], labeled: int, seed: int, held_out: int) -> tuple[LabeledSet, list[Example]]:
+    """A seed's labeled sentences, the held-out ones of all seeds, and the rest in the seed's order.
+
+    Raises:
+        AtlasError: the corpus has too few sentences.
+    """
+    pool = list(examples[held_out:])
+    if len(pool) < 2 * labeled:
+        raise AtlasError(f"The corpus has {len(examples)} usable sentences; {held_out + 2 * labeled} are needed.")
+    random.Random(seed).shuffle(pool)
+    return LabeledSet(tuple(pool[:labeled]), tuple(examples[:held_out])), pool[labeled:]
+
+
+def fine_tuned(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Learner:
+    """A model after training; it is measured once, afterwards."""
+    learner = Learner(checkpoint, len(data.labels), setup)
+    for _ in learner.train(LabeledSet(data.train, data.train[:1])):
+        pass
+    return learner
+
+
+def sweep_distillation(
+    teacher: Checkpoint, examples: Sequence[Example], done: Sequence[Step], seeds: int
+) -> Iterator[list[Step]]:
+    """The rows of each run that is not done; the last of a seed are those of its majority, which complete it."""
+    student = student_of(teacher)
+    settings = [(alpha, t) for alpha in ALPHAS for t in (TEMPERATURES if alpha < 1 else TEMPERATURES[:1])]
+    for seed in range(seeds):
+        known = [row for row in done if row.seed == seed]
+        if any(row.model == "majority" for row in known):
+            continue
+        data, rest = drawn(examples, LABELED, seed, HELD_OUT)
+        unlabeled = [example.text for example in rest[:UNLABELED]]
+        learner = fine_tuned(teacher, data, Setup(**asdict(TEACHER) | {"seed": seed}))
+        scores = scores_of(learner, unlabeled)
+        for alpha, t in settings:
+            if not any(row.model == "student" and measured.same(row, alpha, t) for row in known):
+                yield list(distill(student, data, unlabeled, scores, alpha, t, seed))
+        others = {"teacher": accuracy(learner, data), "majority": data.majority}
+        yield [Step(name, seed, 0.0, 1, 0, 0.0, value) for name, value in others.items()]
+
+
+def sweep_widths(
+    checkpoint: Checkpoint, examples: Sequence[Example], done: Sequence[Width], seeds: int
+) -> Iterator[list[Width]]:
+    """The row of each run that is not done."""
+    settings: list[tuple[Any, int]] = [("head", 0), *(("adapters", n) for n in BOTTLENECKS)]
+    settings += [*(("lora", n) for n in RANKS), ("all", 0)]
+    known = {(row.trained, row.size, row.seed) for row in done}
+    for seed in range(seeds):
+        data, _ = drawn(examples, OPINIONS, seed, HELD_OUT)
+        for trained, size in settings:
+            if (trained, size, seed) in known:
+                continue
+            setup = Setup(trained, "first", EPOCHS[trained], RATES[trained], seed, seconds=1e6, size=size)
+            learner = fine_tuned(checkpoint, data, setup)
+            yield [Width(trained, size, seed, setup.rate, learner.trained, accuracy(learner, data))]
+
+
+def measure_networks(teacher: Checkpoint, text: str, tell: Progress = silent) -> list[Network]:
+    """Parameters, and the time of one sentence, of teacher and student."""
+    both = {"teacher": teacher, "student": student_of(teacher)}
+    learners = {name: Learner(one, len(KINDS), TEACHER) for name, one in both.items()}
+    inputs = learners["teacher"].encode([text])
+    taken: dict[str, list[float]] = {name: [] for name in both}
+    with torch.inference_mode():
+        for turn in range(TURNS + 3):
+            tell(turn / (TURNS + 3), f"{turn} of {TURNS + 3} passes")
+            for name, learner in learners.items():
+                began = perf_counter()
+                learner.head(learner.states(inputs))
+                if turn >= 3:  # the first ones allocate
+                    taken[name].append(perf_counter() - began)
+    return [
+        Network(
+            name,
+            learner.whole,
+            median(taken[name]),
+            min(taken[name]),
+            max(taken[name]),
+            inputs["input_ids"].numel(),
+            machine(),
+            torch.get_num_threads(),
+        )
+        for name, learner in learners.items()
+    ]
+
+
+def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
+    """Run what is missing of a sweep.
+
+    Raises:
+        AtlasError: the sweep is unknown, or the corpus lacks a file.
+    """
+    torch.set_num_threads(1)
+    if name in SCALING:
+        scaling.cli_scaling(name, corpus, seeds)
+        return
+    if name == "pretraining":
+        pretraining.cli_pretraining(corpus, seeds)
+        return
+    checkpoint = checkpoints.load(checkpoints.first("fine-tuning")[0])
+    if name == "distillation":
+        examples = kinds(corpus)
+        for steps in sweep_distillation(checkpoint, examples, measured.read_runs(), seeds):
+            append(steps, measured.RUNS)
+            print(
+                *(f"{row.model} {row.seed} {row.alpha} {row.temperature} {row.accuracy:.3f}" for row in steps[-2:]),
+                flush=True,
+            )
+        measured.NETWORKS.unlink(missing_ok=True)
+        append(measure_networks(checkpoint, SENTENCE), measured.NETWORKS)
+    elif name == "widths":
+        for widths in sweep_widths(checkpoint, opinions(corpus), measured.read_widths(), seeds):
+            append(widths, measured.WIDTHS)
+            print(*widths, flush=True)
+    else:
+        raise AtlasError(
+            f"There is no sweep “{name}”. There are: distillation, pretraining, widths, {', '.join(SCALING)}."
+        )

@@ -1,0 +1,146 @@
+"""Stored sweeps of tiny trainings: each by hand, complete, and gone on with."""
+
+from __future__ import annotations
+
+import math
+import random
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from core import checkpoints
+from core.costs.trained import BATCHES, RATES, Fitted, Run, best_rate, by_setting, fit, fitted_law, read
+from core.efficiency import duplication as stored
+from core.efficiency.noise import GROUP, STORY, WINDOW, Noise, live, measure
+from lab import duplication, scaling
+from tests import tinycorpus
+
+
+def test_a_text_is_0w0w() -> None:
+    ids = duplication.texts(3, torch.Generator().manual_seed(1))
+    first, second = ids.chunk(2, dim=1)
+    assert torch.equal(first, second)
+    assert (first[:, 0] == 0).all()
+    assert first[:, 1:].min() >= 1
+    assert first[:, 1:].max() <= stored.SYMBOLS
+    assert not torch.equal(ids[0], ids[1])
+
+
+def test_hashing_in_one_chunk_is_full_attention_and_no_position_attends_to_a_later_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = duplication.DuplicationModel(1).eval()
+    ids = duplication.texts(2, model.random)
+    full = model(ids, 0)
+    assert not torch.allclose(model(ids, 1), full, atol=1e-3)
+    later = ids.clone()
+    later[:, 100:] = 1
+    assert torch.allclose(model(later, 0)[:, :100], full[:, :100], atol=1e-5)
+    monkeypatch.setattr(duplication, "CHUNK", stored.POSITIONS)
+    assert torch.allclose(model(ids, 2), full, atol=1e-5)
+
+
+def test_training_is_a_function_of_the_seed_and_what_is_done_is_not_run_again() -> None:
+    one, again, other = (duplication.trained(1, seed, steps=2).positions for seed in (4, 4, 5))
+    assert torch.equal(one, again)
+    assert not torch.equal(one, other)
+    done = [stored.Row(rounds, 0, 0, 1.0, 1, 1.0, "") for rounds in stored.TRAINED]
+    assert list(duplication.sweep(done, 1)) == []
+
+
+def test_a_model_trained_again_leaves_torchs_generator_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplication, "trained", partial(duplication.trained, steps=2))
+    told: list[float] = []
+    torch.manual_seed(5)
+    found = duplication.repeat(1, lambda share, doing: told.append(share))
+    after = torch.rand(1)
+    assert list(found) == list(stored.EVALUATED)
+    assert told == [0.0]
+    torch.manual_seed(5)
+    assert torch.equal(after, torch.rand(1))
+
+
+def test_the_sweep_is_whole_and_more_rounds_help_a_model_trained_with_one() -> None:
+    rows = stored.stored()
+    runs = {(row.trained, row.evaluated, row.seed) for row in rows}
+    seeds = {row.seed for row in rows}
+    assert runs == {(one, other, seed) for one in stored.TRAINED for other in stored.EVALUATED for seed in seeds}
+    assert len(rows) == len(runs)
+    one = [stored.accuracy(1, rounds) for rounds in (1, 2, 4, 8)]
+    assert one == sorted(one)
+    assert one[0] + 0.05 < one[-1]
+    assert stored.accuracy(0, 0) > 0.95 > stored.accuracy(0, 1)
+    assert stored.stored(stored.FILE.with_name("none.csv")) == ()
+
+
+def test_a_fit_finds_the_law_that_made_the_losses() -> None:
+    sizes, texts = (6e3, 2e4, 8e4, 2e5, 8e5), (5e4, 1e5, 2e5, 4e5, 8e5)
+    runs = [Run(1, 16, int(d), 256, 1e-2, 0, int(n), 1.5 + 30 / n**0.4 + 200 / d**0.5) for n in sizes for d in texts]
+    found = {one.name: one for one in fit(runs, 3)}
+    expected = {"E": 1.5, "A": 30, "B": 200, "alpha": 0.4, "beta": 0.5, "best": 0.5 / 0.9}
+    assert {name: found[name].value for name in expected} == pytest.approx(expected, rel=1e-3)
+    assert all(found[name].low <= 1.001 * found[name].value <= 1.002 * found[name].high for name in expected)
+    straight = [Run(1, 16, int(d), 256, 1e-2, 0, int(n), 9 * n**-0.1 * d**-0.05) for n in sizes for d in texts]
+    found = {one.name: one for one in fit(straight, 3)}
+    assert (found["alpha_N"].value, found["alpha_D"].value) == pytest.approx((0.1, 0.05), rel=1e-3)
+
+
+def test_the_stored_constants_are_those_of_the_stored_runs() -> None:
+    runs = read(Run, "scaling")
+    stored = {one.name: one for one in read(Fitted, "scaling-fits")}
+    groups = by_setting(runs)
+    assert (len({key[0] for key in groups}), len({key[1] for key in groups}), len(groups)) == (5, 5, 25)
+    for one in fit(runs, 1):
+        assert stored[one.name].value == pytest.approx(one.value, rel=1e-3)
+        assert stored[one.name].low <= stored[one.name].value <= stored[one.name].high
+    errors = [abs(fitted_law(stored).loss(run.parameters, run.tokens) / run.loss - 1) for run in runs]
+    assert sorted(errors)[len(errors) // 2] < 0.01
+
+
+def test_the_best_rate_is_the_lowest_point_of_a_parabola() -> None:
+    runs = [Run(2, 32, 1, 128, rate, 0, 1, 3 + math.log(rate / 5e-3) ** 2) for rate in RATES]
+    assert best_rate(runs, 128) == pytest.approx((5e-3, 3))
+    assert best_rate(runs[3:], 128) == (RATES[3], runs[3].loss), "at an end nothing is interpolated"
+    stored = read(Run, "batches")
+    assert len(stored) >= len(BATCHES) * len(RATES)
+    assert {best_rate(stored, batch)[0] for batch in BATCHES}.isdisjoint({RATES[0], RATES[-1]})
+
+
+def test_a_sweep_trains_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(scaling, "STATE", tmp_path / "state")
+    corpus = tinycorpus.write(tmp_path)
+    wanted = [Run(1, 16, 1024, 256, rate, 0) for rate in (1e-3, 3e-2)]
+    slow, fast = scaling.sweep(wanted, [], corpus)
+    assert fast.loss < slow.loss < 7
+    assert fast.parameters == 12 * 16**2 + 13 * 16 + 2 * 16
+    assert list(scaling.sweep(wanted, [slow], corpus)) == [fast], "the same seed gives the same run"
+    assert not list((tmp_path / "state" / "scaling").glob("tmp*")), "no state is left"
+
+
+def test_the_noise_scale_by_hand() -> None:
+    """Gradients (2, 0) and (2, 2): |G|² = g₁ · g₂ = 4; their variance is 2, so windows of 10 tokens give 5."""
+    weights = torch.zeros(2, requires_grad=True)
+    gradients = [torch.tensor(row) for row in ([2.0, 0.0], [2.0, 2.0], [3.0, 0.0], [3.0, 2.0], [9.0, 9.0])]
+    losses = [lambda g=g: (g * weights).sum() for g in gradients]
+    first, both = measure([weights], losses, 10, 2)
+    assert (first.signals, first.noises) == ((4.0,), (2.0,))
+    assert first.scale == 5
+    assert first.interval is None, "one group has no spread"
+    assert both.scale == pytest.approx(10 * 4 / 13)
+    scale = both.scale or 0
+    assert both.interval == pytest.approx((scale / 2.25, scale * 2.25)), "each group alone gives 5 and 20/9"
+    assert Noise(10, (-1.0, 0.5), (2.0, 2.0)).scale is None, "no common direction"
+
+
+def test_a_live_models_noise_is_that_of_its_own_loss() -> None:
+    checkpoint = checkpoints.load("atlas-gpt-2")
+    model = deepcopy(checkpoint.model).requires_grad_(True)
+    ids = checkpoint.tokenizer(STORY.read_text("utf-8"), add_special_tokens=False, verbose=False)["input_ids"]
+    windows = torch.tensor(ids).unfold(0, WINDOW + 1, WINDOW)
+    order = random.Random(0).sample(range(len(windows)), len(windows))[:GROUP]
+    losses = [lambda at=at: model(windows[at, None], labels=windows[at, None]).loss for at in order]
+    by_hand = next(measure(list(model.parameters()), losses, WINDOW, GROUP))
+    assert next(live(checkpoint)).noises == pytest.approx(by_hand.noises, rel=1e-3)
