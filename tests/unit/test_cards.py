@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from core.training import evaluate
 
 from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Card, Measure, read_card
 from core.settings import ROOT
-from core.training import evaluate
 
 FILES = sorted([*bundled_root().rglob("card.toml"), *(ROOT / "assets").glob("[ce]l*/card.toml")])
 NO_COUNT = ("CER", "area under the curve", "balanced accuracy", "attention weight covered", ", low", ", high")
