@@ -40,7 +40,9 @@ from core.language.types import Decoding
 
 MAX_CHARS = 600
 MOST_WORDS = 40
-ROLES = ("previous", "next", "self", "same token", "first", "punctuation")
+BOTH = "both sides"
+"""The least of the weights on all words before and on all words after, a mean over the words."""
+ROLES = (BOTH, "previous", "next", "self", "same token", "first", "punctuation")
 """The scores that a head can be the strongest at."""
 
 
@@ -122,14 +124,22 @@ def _check_offsets(checkpoint: Checkpoint, *, able: bool) -> None:
 def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
     """Layer and head, from 0, with the highest score ``role``; None where it is not defined for this map.
 
-    From the precomputed scores over the treebank, if any, so that the head does not depend on the sentence; else on
-    this sentence.
+    From the precomputed scores over the treebank, if any, so that the head does not depend on the sentence; else, and
+    always for :data:`BOTH`, on this sentence.
     """
     attention_map = attention.attention_map
+    if role == BOTH:
+        return None if attention_map.causal else _argmax(on_both_sides(attention_map.weights))
     grid: Any = rolefiles.roles(attention.slug).get(role)
     if grid is None or grid.shape != (attention_map.layers, attention_map.heads):
         grid = scores(attention_map).grids.get(role)
     return None if grid is None else _argmax(grid)
+
+
+def on_both_sides(weights: Floats) -> Floats:
+    """(L, H): of weights (L, H, n, n), the score :data:`BOTH`."""
+    before, after = np.tril(weights, -1).sum((2, 3)), np.triu(weights, 1).sum((2, 3))
+    return np.minimum(before, after) / weights.shape[2]
 
 
 def sharpest(attention_map: AttentionMap) -> tuple[int, int]:

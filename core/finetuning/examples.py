@@ -25,7 +25,10 @@ MOST, LONGEST, LONGEST_LABEL, MOST_LABELS = 100, 300, 30, 8
 """Lines, characters of a text and of a label, and classes of a visitor's set."""
 OWN_HELD_OUT, READY_HELD_OUT = 4, 2
 """Of so many texts of a class, one is held out."""
+TEN = "ten"
+"""The ready set that the page opens with: ten training sentences of the set on topics, and all its held-out ones."""
 READY = {
+    TEN: (),
     "question": ("full stop", "question mark"),
     "topic": (),
     "spam": (),
@@ -124,6 +127,8 @@ class LabeledSet:
 @lru_cache(maxsize=8)
 def ready(name: str) -> LabeledSet:
     """A ready set by its name in :data:`READY`."""
+    if name == TEN:
+        return ready("topic").first(10)
     examples, tasks = [], ("pair", name) if name == CHOICE else (name,)
     for file in ("finetuning.tsv", "heldout/adapters.tsv"):
         with (ASSETS / file).open(encoding="utf-8", newline="") as lines:

@@ -17,7 +17,7 @@ import numpy as np
 from core import checkpoints
 from core.finetuning import spans, tags
 from core.finetuning.changes import Changes
-from core.finetuning.examples import CHOICE, READY, LabeledSet, ready
+from core.finetuning.examples import CHOICE, READY, TEN, LabeledSet, ready
 from core.finetuning.setup import Epoch, Setup, baselines, usual_rate
 from core.settings import ASSETS
 
@@ -29,6 +29,8 @@ EXAMPLE = FILE.with_name("fine-tuned.safetensors")
 """What the page offers for download after a run with adapters on questions and statements."""
 _FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
 SETS = (*READY, tags.NAME, spans.NAME)
+OPENS_WITH = {CHOICE: "fine-tuning-choice", TEN: "fine-tuning-ten"}
+"""Where a set opens with another model than the page: the section of ``first.toml``."""
 _CHANGES = tuple(field.name for field in fields(Changes))
 _BY_TEXT = ("tokens", "before", "after")
 """The fields that have an array for each text."""
@@ -51,26 +53,32 @@ def data(name: str) -> LabeledSet:
 
 
 def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
-    """Train and store the runs of all ready sets; multiple choice with the decoder that its page opens with."""
-    from core.finetuning.train import fine_tune
-
+    """Train and store the runs of all ready sets, each with the model that its page opens with."""
     arrays: dict[str, Any] = {}
     for name in SETS:
-        own_model = checkpoints.load(checkpoints.first("fine-tuning-choice")[0]) if name == CHOICE else checkpoint
-        arrays[f"{name}.model"] = np.array(own_model.spec.slug)
-        for run, setup in runs(name).items():
-            epochs = list(fine_tune(own_model, data(name), replace(setup, seconds=float("inf"))))
-            for field in _FIELDS:
-                values = np.array([getattr(epoch, field) for epoch in epochs])
-                arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
-            if (changes := epochs[-1].changes) is not None:
-                for field, value in zip(_CHANGES, astuple(changes), strict=True):
-                    if field in _BY_TEXT:
-                        arrays |= {f"{name}.{field}.{number}": np.array(part) for number, part in enumerate(value)}
-                    else:
-                        arrays[f"{name}.{field}"] = np.array(value)
+        first = checkpoints.first(OPENS_WITH[name])[0] if name in OPENS_WITH else None
+        arrays |= trained(checkpoints.load(first) if first else checkpoint, name)
     np.savez_compressed(path, allow_pickle=False, **arrays)
     write_example(checkpoint)
+
+
+def trained(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
+    """Train the runs of a set; what the file stores of them."""
+    from core.finetuning.train import fine_tune
+
+    arrays: dict[str, Any] = {f"{name}.model": np.array(checkpoint.spec.slug)}
+    for run, setup in runs(name).items():
+        epochs = list(fine_tune(checkpoint, data(name), replace(setup, seconds=float("inf"))))
+        for field in _FIELDS:
+            values = np.array([getattr(epoch, field) for epoch in epochs])
+            arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
+        if (changes := epochs[-1].changes) is not None:
+            for field, value in zip(_CHANGES, astuple(changes), strict=True):
+                if field in _BY_TEXT:
+                    arrays |= {f"{name}.{field}.{number}": np.array(part) for number, part in enumerate(value)}
+                else:
+                    arrays[f"{name}.{field}"] = np.array(value)
+    return arrays
 
 
 def write_example(checkpoint: Checkpoint) -> None:

@@ -70,6 +70,9 @@ class Learner:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(setup.seed)
                 self.backbone: Any = type(base)(base.config).eval()
+            pooler = dict(self.backbone.named_children()).keys() - dict(base.named_children()).keys()
+            for name in pooler:  # that the pretrained backbone lacks as well
+                setattr(self.backbone, name, None)
         elif setup.trained == "head":
             self.backbone = base
         else:

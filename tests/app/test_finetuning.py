@@ -20,10 +20,10 @@ QUICK = {"epochs": "1", "trained": "head"}
 
 def test_a_ready_set_is_trained_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     session.results.clear()
-    at = opened("fine-tuning", **QUICK)
+    at = opened("fine-tuning", set="topic", **QUICK)
     assert "50 training and 50 held-out texts in 3 classes · 579 parameters trained" in shown(at)
     monkeypatch.setattr(engine, "stream", None)
-    again = opened("fine-tuning", **QUICK)
+    again = opened("fine-tuning", set="topic", **QUICK)
     assert shown(again) == shown(at)
 
 
@@ -31,7 +31,8 @@ def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pyte
     session.results.clear()
     with monkeypatch.context() as patched:
         patched.setattr(engine, "stream", None)
-        at = opened("fine-tuning")
+        assert "when it was recorded" in shown(opened("fine-tuning"))
+        at = opened("fine-tuning", set="topic")
         assert "when it was recorded" in shown(at)
         assert "The weights of the recorded run were not kept" in shown(at)
         patched.setattr(run, "MOST_BYTES", 1)
@@ -191,6 +192,6 @@ def test_bart_gets_a_text_on_both_sides() -> None:
 
 
 def test_a_size_is_trained() -> None:
-    at = opened("fine-tuning", epochs="1", trained="adapters", size="2")
+    at = opened("fine-tuning", set="topic", epochs="1", trained="adapters", size="2")
     # head, and in each of 4 layers two matrices of 2 x 192
     assert f"{579 + 4 * 2 * 2 * 192:,} parameters trained" in shown(at)

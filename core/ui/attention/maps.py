@@ -32,7 +32,7 @@ from core.ui.component import FRAMED, framed
 from core.ui.export import download_svg
 from core.ui.glossary import warning
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, heads_panel
-from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text
+from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text, opening
 from core.ui.links import PageState
 from core.ui.page import plain, theme
 from core.ui.panel import offer_drawing
@@ -108,7 +108,10 @@ def one_head(view: View) -> None:
         spec = draw_model(state)
     chosen = chosen_text(spec, state, also=differing(state, VIEW))
     trace = chosen.trace()
-    heads_panel(trace, state, spec.branch, row, chosen.menu)
+    opens = opening(spec)
+    if opens is not None and (chosen.text, chosen.second) != (opens.text, ""):
+        opens = None
+    heads_panel(trace, state, spec.branch, row, chosen.menu, opens)
     config = session.checkpoint(spec.slug).model.config
     if (kinds := getattr(config, "attention_layers", None)) and trace.decoder is not None:
         _local(trace.decoder, tuple(kinds), int(config.window_size), view)

@@ -48,7 +48,7 @@ ROLE = Choice(
     name="role",
     label="Heads with the most",
     options={role: role for role in word_maps.ROLES},
-    default="previous",
+    default=word_maps.BOTH,
     width=270,
     resets=("at",),
 )

@@ -15,7 +15,7 @@ from core.figures.heatmap import heat_map, names
 from core.figures.labels import label, percent
 from core.figures.plot import cut
 from core.finetuning import as_text, fed_to_both
-from core.finetuning.examples import READY, Example, LabeledSet
+from core.finetuning.examples import READY, TEN, Example, LabeledSet
 from core.finetuning.setup import (
     BATCH,
     HEAD_RATE,
@@ -45,6 +45,7 @@ from core.ui.finetuning.run import (
     offer_weights,
     set_and_model,
     train_runs,
+    without_network,
 )
 from core.ui.glossary import caption
 from core.ui.objectives.picture import picture as token_picture
@@ -111,11 +112,19 @@ def fine_tune(view: View) -> None:
             seconds=f"{last.seconds:.1f}",
             trained=f"{last.parameters:,}",
         )
-    view.try_and_notice("both" if both else "text" if text else "own" if kind not in READY else kind)
+    variant = "both" if both else "text" if text else "own" if kind not in READY else kind
+    view.try_and_notice(variant, **(_compared(data, epochs) if kind == TEN else {}))
     (_as_text if text else _construction)(view, spec, data, last, setup)
     _texts(view, data, epochs)
     offer_weights(view, spec, last)
     view.how_it_works(batch=BATCH, head_rate=f"{HEAD_RATE:g}", seconds=f"{SECONDS:g}", **_sizes(setup))
+
+
+def _compared(data: LabeledSet, epochs: Mapping[str, Epochs]) -> dict[str, str | int]:
+    """The final accuracies of the runs and of the bag of words, in words."""
+    last = {name: f"{found[-1].accuracy:.0%}" if found else "–" for name, found in epochs.items()}
+    numbers = {"words": f"{without_network(data):.0%}", "held_out": len(data.held_out)}
+    return {"head": "–", "random": "–"} | last | numbers | {"one": f"{100 / len(data.held_out):g}"}
 
 
 def _sizes(setup: Setup) -> dict[str, Any]:

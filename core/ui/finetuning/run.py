@@ -20,6 +20,7 @@ from core.content import Content, content
 from core.figures.labels import in_bytes
 from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning import as_text, fed_to_both, record, spans, tags, trainable
+from core.finetuning import words as bag_of_words
 from core.finetuning.examples import CHOICE, READY, LabeledSet, parse, ready
 from core.finetuning.setup import BYTES, MOST_BYTES, Epoch
 from core.table import Table
@@ -64,7 +65,8 @@ def set_and_model(view: View, *without: str, model: Model = MODEL) -> tuple[str,
     """Draw the controls that the sections share: the texts, ``without`` some, and the model."""
     sets = content("fine-tuning", "learn").front["sets"]
     kind = SET.with_(options={name: text for name, text in sets.items() if name not in without}).draw(view.state)
-    models = (model.with_(first="fine-tuning-choice") if kind in CHOOSES else model).here()
+    first = record.OPENS_WITH.get(CHOICE if kind in CHOOSES else kind, model.first)
+    models = model.with_(first=first).here()
     return kind, models.offered()[models.draw(view.state)]
 
 
@@ -145,6 +147,12 @@ def floor(data: LabeledSet) -> float:
     return floors[data.task](data) if data.task in floors else data.majority
 
 
+@session.cached()
+def without_network(data: LabeledSet) -> float:
+    """The held-out accuracy of a bag of words."""
+    return bag_of_words.accuracy(data)
+
+
 def offer_weights(view: View, spec: CheckpointSpec, last: Epoch) -> None:
     """The file of a run that is complete, or why there is none."""
     words = content("fine-tuning", "learn")
@@ -168,7 +176,7 @@ def draw_accuracy(
     *,
     growing: bool = False,
 ) -> None:
-    """Held-out accuracy by epoch: the run, the two baselines, and the most frequent class, or tag of a word."""
+    """Held-out accuracy by epoch: the run, its baselines, and the most frequent class, or tag of a word."""
     words = view.words if "runs" in view.words.front else content("fine-tuning", "learn")
     names_of, look = words.front["runs"], theme()
     colors = {"chosen": accent(spec.branch), "head": look.ink, "random": look.muted}
@@ -186,6 +194,8 @@ def draw_accuracy(
         if found
     ]
     lines.append(Line(names_of["majority"], [0, total], [floor(data)] * 2, look.muted, "longdash"))
+    if data.task == "classes":
+        lines.append(Line(names_of["words"], [0, total], [without_network(data)] * 2, look.secondary, "dashdot"))
     rows = tuple(
         (names_of[name], epoch.number, epoch.loss, epoch.accuracy) for name, found in epochs.items() for epoch in found
     )

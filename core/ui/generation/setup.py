@@ -87,21 +87,22 @@ class Setup:
         return start(session.checkpoint(self.spec.slug), self.text, self.task)
 
 
-def setup(view: View, *, length: bool = True, also: int = 0) -> Setup:
+def setup(view: View, *, length: bool = True, also: int = 0, prompt: str = PROMPT) -> Setup:
     """Draw the controls that all sections share.
 
     Args:
         length: whether the section uses the settings' number of tokens.
         also: settings of the section that differ from their defaults.
+        prompt: the sample for a decoder.
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         container = st.container(width="stretch")
         spec = MODEL.offered()[MODEL.here().draw(state)]
-        task, sample = _task(spec, state)
+        task, sample = _task(spec, state, prompt)
         menu, common = _settings(state, length, also)
     with container:
-        text = _text(state, sample, task)
+        text = _text(state, sample, task, prompt)
     return Setup(view, spec, text, task, menu, common)
 
 
@@ -111,27 +112,27 @@ def number_box(number: Number, value: float, key: str) -> float:
     return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=102))
 
 
-def _task(spec: CheckpointSpec, state: PageState) -> tuple[str | None, str]:
+def _task(spec: CheckpointSpec, state: PageState, prompt: str) -> tuple[str | None, str]:
     """The task of an encoder-decoder (None for a decoder), and the page's sample text."""
     if not spec.offers("rewrites"):
         if state.text("task"):
             instead(state, content("generation").part("No tasks", model=spec.name))
             state.set(task=None)
-        return None, PROMPT
+        return None, prompt
     offered = {task.slug: task for task in tasks(session.checkpoint(spec.slug))}
     names = {slug: task.label for slug, task in offered.items()}
     task = TASK.with_(options=names, default=next(iter(names))).draw(state, tag=spec.slug)
     return task, task_samples(offered[task])[0]
 
 
-def _text(state: PageState, sample: str, task: str | None) -> str:
+def _text(state: PageState, sample: str, task: str | None, prompt: str) -> str:
     """The prompt; a typed text stays, an unchanged sample is replaced by the new task's."""
     box, shown = state.key(TEXT.name), state.key("text.sample")
     before = st.session_state.get(shown)
     if before not in (None, sample) and st.session_state.get(box) == before:
         st.session_state[box] = sample
     st.session_state[shown] = sample
-    sentence = "plain" if sample in (PROMPT, every_sample()["en"][0]) else ""  # an English one
+    sentence = "plain" if sample in (prompt, every_sample()["en"][0]) else ""  # an English one
     label = TEXT.label if task is None else "Source text"
     return TEXT.with_(label=label, default=sample, sentence=sentence).draw(state)
 

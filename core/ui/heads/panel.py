@@ -24,6 +24,7 @@ from core.figures import attention as figures
 from core.figures.heatmap import MOST_CLICKS
 from core.figures.labels import percent
 from core.ui.export import download_csv, download_npz, download_svg
+from core.ui.heads.text import Opening
 from core.ui.links import PageState
 from core.ui.page import NEWS, bare, plain, theme
 from core.ui.panel import Panel
@@ -70,13 +71,19 @@ def chosen_map(trace: AttentionTrace, state: PageState, *, first: str = "") -> A
 
 
 def heads_panel(
-    trace: AttentionTrace, state: PageState, branch: str, row: DeltaGenerator, menu: DeltaGenerator | None = None
+    trace: AttentionTrace,
+    state: PageState,
+    branch: str,
+    row: DeltaGenerator,
+    menu: DeltaGenerator | None = None,
+    opens: Opening | None = None,
 ) -> None:
     """Draw controls, figure, text, scores and formula for ``trace``; reads and writes layer, head, map, token and view.
 
     Args:
         row: a container for the menus of layer and head.
         menu: the section's settings, for those of the panel.
+        opens: of the page, if ``trace`` is of its text.
 
     Raises:
         NoAttentionMatrix: the trace is empty.
@@ -94,6 +101,8 @@ def heads_panel(
         usual = _striking_head(measured)
         if followed:
             usual = max(followed, key=lambda head: _margin(head) * _distant_weight(attention_map, *head.best)).best
+        if opens is not None:
+            usual = opens.layer - 1, opens.head - 1
         layer = LAYER.with_(high=attention_map.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
         head = HEAD.with_(high=attention_map.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
     state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
@@ -110,7 +119,13 @@ def heads_panel(
             _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, branch, view)
         with right:
             _keys(attention_map, layer, head, 1, selection, view)
-    view.try_and_notice(attention_map.kind, about=_about(measured, followed, layer, head, view))
+    about = _about(measured, followed, layer, head, view)
+    if opens is not None and (layer, head) == usual:
+        weight = attention_map.weights[layer, head][
+            attention_map.query_tokens.index(opens.pronoun), attention_map.key_tokens.index(opens.noun)
+        ]
+        about = view.words.part("About: opening", share=percent(float(weight)))
+    view.try_and_notice(attention_map.kind, about=about)
     if attention_map.note:
         st.caption(plain(attention_map.note))
     _downloads(trace, attention_map, layer, head, branch, state)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import session
+from core import checkpoints, session
 from core.attention.capture import continued
 from core.attention.trace import AttentionTrace
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
@@ -146,9 +146,30 @@ def sentence_of(spec: CheckpointSpec) -> Literal["any", "plain"]:
     return "any" if spec.offers("predicts masked tokens") else "plain"
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the page on attention opens with."""
+
+    text: str
+    layer: int
+    head: int
+    pronoun: str
+    noun: str
+    """What the pronoun stands for; in this head most of its weight is there."""
+
+
+def opening(spec: CheckpointSpec) -> Opening | None:
+    """The opening of the page's first model; others open with a sample of their family and a head of this text."""
+    if spec.slug != checkpoints.first("attention")[0]:
+        return None
+    return Opening(**content("attention", "heads").front["opening"])
+
+
 def samples(spec: CheckpointSpec) -> dict[str, str]:
     """Sample texts by title, the default first; sparse models also get one longer than their attention window."""
     texts = spec.family.samples
+    if (first := opening(spec)) is not None:
+        texts = (first.text, *texts)
     if spec.sparse or spec.offers("memory"):
         long = content("attention", "heads").part("Sample: bytes" if spec.offers("hashing") else "Sample: long")
         if _fits(session.checkpoint(spec.slug), long):

@@ -88,7 +88,8 @@ def objective(view: View) -> None:
         options = {setting.name: setting.draw(state, tag=entry.slug) for setting in _helped(entry.settings, view)}
         menu = _model(entry, names)
         menus = (menu,) if len(menu.options) > 1 else ()
-        sampled = (SEED.box,) if entry.random else ()
+        seeds = SEED.with_(default=view.words.front.get("seed", SEED.default))
+        sampled = (seeds.box,) if entry.random else ()
         related = (RELATIVE,) if view.words.has("Relative") else ()
         shared = (*sampled, UNIT, explained(), *related)
         rare = settings_menu(state, *menus, *_helped(entry.rare, view), *shared, tag=entry.slug)
@@ -96,7 +97,7 @@ def objective(view: View) -> None:
         live = bool(rare.pop(RELATIVE.name)) if related else entry.answer is not None
         state.set(relative="yes" if related and live else None)
         seed = rare.pop(SEED.name, None)
-        seed = SEED.value(state) if seed is None else SEED.button(state, tag=entry.slug)
+        seed = seeds.value(state) if seed is None else seeds.button(state, tag=entry.slug)
         options = {
             name: ",".join(value) if isinstance(value, tuple) else value for name, value in (options | rare).items()
         }

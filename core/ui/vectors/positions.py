@@ -153,8 +153,8 @@ KIND = Choice(
     name="kind",
     label="Kind",
     options={
-        "learned": "Learned",
         "sinusoidal": "Sinusoidal",
+        "learned": "Learned",
         "relative": "Relative",
         "rotary": "Rotary",
         "linear": "ALiBi",
@@ -269,8 +269,8 @@ def _table_and_distances(
 _TABLE = (12, 19, 23, 20, 26)
 """Widths of the columns."""
 _DRAWN = {
-    "learned": learned,
     "sinusoidal": sinusoidal,
+    "learned": learned,
     "relative": in_scores.relative,
     "rotary": rotary,
     "linear": in_scores.alibi,

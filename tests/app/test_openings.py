@@ -1,0 +1,98 @@
+"""What a section opens with shows what the section says: the numbers of its default example, computed again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core import checkpoints
+from core.attention import word_maps
+from core.attention.capture import capture
+from core.content import content
+from core.finetuning import record, words
+from core.finetuning.examples import CHOICE, TEN, ready
+from core.language.decoding.search import tree
+from core.language.tokens import tokenize
+from core.language.translate import start
+from core.language.types import Decoding
+from core.objectives import sentinels
+from core.ui.attention.side_by_side import ROLE, SENTENCE
+from core.ui.generation.beam import BEAMS, DEPTH
+from core.ui.heads.text import opening
+from core.ui.objectives.two_texts import MEAN, RATE
+from core.ui.vectors.positions import KIND
+from tests.pages import opened, shown, widget
+
+
+def test_one_head_opens_with_a_pronoun_on_its_noun() -> None:
+    checkpoint = checkpoints.load(checkpoints.first("attention")[0])
+    opens = opening(checkpoint.spec)
+    assert opens is not None
+    (found,) = capture(checkpoint, opens.text).maps
+    query, key = found.query_tokens.index(opens.pronoun), found.key_tokens.index(opens.noun)
+    weights = found.weights[:, :, query, key]  # (L, H)
+    assert weights[opens.layer - 1, opens.head - 1] == weights.max() >= 0.75
+    assert abs(query - key) > 2, "a head on the previous token would do"
+    at = opened("attention")
+    assert (widget(at.selectbox, "Layer").value, widget(at.selectbox, "Head").value) == (opens.layer, opens.head)
+    assert f"{weights.max():.0%} of the weight of the pronoun" in shown(at)
+
+
+def test_three_architectures_open_with_weight_on_both_sides_only_where_there_is_no_causal_mask() -> None:
+    shares = {}
+    for slug in checkpoints.first("attention-beside"):
+        read = word_maps.word_attention(checkpoints.load(slug), SENTENCE.default)
+        head = word_maps.strongest(read, ROLE.default) or word_maps.strongest(read, "previous")
+        assert head is not None
+        weights = read.attention_map.weights[head]
+        shares[read.attention_map.causal] = shares.get(read.attention_map.causal, ())
+        after, before = np.triu(weights, 1).sum() / len(weights), np.tril(weights, -1).sum() / len(weights)
+        shares[read.attention_map.causal] += ((before, after),)
+    assert min(share for pair in shares[False] for share in pair) >= 0.35, shares
+    assert {after for _, after in shares[True]} == {0.0}
+
+
+def test_beam_search_opens_with_a_text_more_probable_than_that_of_greedy_decoding() -> None:
+    checkpoint = checkpoints.load(checkpoints.first("generation")[0])
+    begun = start(checkpoint, content("generation", "beam").label("prompt"), None)
+    beam, greedy = (
+        tree(checkpoint, begun, Decoding(strategy="beam", beams=beams, max_new_tokens=DEPTH.default))
+        for beams in (BEAMS.default, 1)
+    )
+    assert (beam.results[0][1], greedy.results[0][1]) == (pytest.approx(-9.1, abs=0.1), pytest.approx(-12.0, abs=0.1))
+    assert beam.ids[0] != greedy.ids[0], "the paths part at the first token, where greedy decoding cannot go back"
+
+
+def test_fine_tuning_opens_with_ten_sentences_that_are_enough_for_a_pretrained_model_alone() -> None:
+    data, slug = ready(TEN), checkpoints.first(record.OPENS_WITH[TEN])[0]
+    assert (len(data.train), len(data.held_out)) == (10, 50)
+    last = {name: record.stored(slug, TEN, run)[-1].accuracy for name, run in record.runs(TEN).items()}
+    assert last["chosen"] > 0.9
+    assert last["chosen"] >= last["head"] + 0.1
+    assert max(last["random"], words.accuracy(data), data.majority) < 0.5
+    at = opened("fine-tuning")
+    assert "10 training and 50 held-out texts in 3 classes" in shown(at)
+    assert f"**{last['chosen']:.0%}** of the 50 held-out sentences" in shown(at)
+
+
+def test_training_everything_is_not_always_best() -> None:
+    """The comparison that the page names."""
+    slug = checkpoints.first(record.OPENS_WITH[CHOICE])[0]
+    last = {name: record.stored(slug, CHOICE, run)[-1].accuracy for name, run in record.runs(CHOICE).items()}
+    assert (f"{last['head']:.0%}", f"{last['chosen']:.0%}", len(ready(CHOICE).held_out)) == ("96%", "79%", 24)
+
+
+def test_spans_and_sentinels_open_with_a_span_at_the_beginning_and_one_at_the_end() -> None:
+    words_of = content("objectives", "sentinels")
+    tokens = tokenize(checkpoints.load("atlas-t5"), words_of.label("text"), special=False)
+    random = np.random.default_rng(words_of.front["seed"])
+    pieces = tuple(token.piece for token in tokens)
+    example = sentinels.corrupt(pieces, random, rate=RATE.default / 100, mean=float(MEAN.default))
+    places = [at for at, cell in enumerate(example.source) if "extra_id" in cell.token]
+    assert places[0] <= 4, "the first line has no span"
+    assert places[-1] >= len(example.source) - 3
+
+
+def test_positions_open_with_sinusoids() -> None:
+    assert next(iter(KIND.options)) == "sinusoidal"
+    assert widget(opened("vectors", tab="places").button_group, KIND.label).value == "sinusoidal"
