@@ -15,11 +15,12 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints
 from core.attention.roles import rolefiles
 from core.attention.roles.everyhead import rows
-from core.attention.word_maps import strongest, word_attention
+from core.attention.word_maps import BOTH, strongest, word_attention
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputUnusable
 from core.links import read
 from core.ui.attention import recipe as attention_recipe
+from core.ui.attention.side_by_side import SENTENCE
 from core.ui.links import PageState
 from core.ui.section import Section
 from tests import tinyhosts
@@ -113,11 +114,12 @@ def test_it_opens_with_a_map_of_each_kind_and_a_word_in_all() -> None:
     assert "**What “it” attends to**" in shown(at)
     assert "upper right of the decoder is hatched" in shown(at)
     assert not at.query_params.get("at")
-    # The heads are those with the most weight on the token before, in every model.
+    # The heads are those with the most weight on both sides; a decoder has none and shows the one on the token before.
     from core import checkpoints
 
-    for slug in ("minilm", "atlas-gpt-2"):
-        best = strongest(word_attention(checkpoints.load(slug), "The cat sat."), "previous")
+    assert "No head of this model can have weight on both the words before and the words after" in shown(at)
+    for slug, role in (("minilm", BOTH), ("atlas-gpt-2", "previous")):
+        best = strongest(word_attention(checkpoints.load(slug), SENTENCE.default), role)
         assert best is not None
         boxes = [box.value for box in at.selectbox if box.key and f".{slug}." in box.key]
         assert boxes == [best[0] + 1, best[1] + 1]

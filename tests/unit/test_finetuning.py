@@ -282,7 +282,7 @@ def test_random_weights_count_no_pooler_that_nothing_reads() -> None:
     pretrained, random = (Learner(checkpoint, 2, Setup(pretrained=known)) for known in (True, False))
     assert random.trained == pretrained.trained == pretrained.whole
     for name in (*READY, "tags", "spans"):
-        slug = str(record._arrays()[f"{name}.model"])
+        slug = checkpoints.first(record.OPENS_WITH.get(name, "fine-tuning"))[0]
         stored = {run: record.stored(slug, name, setup)[-1].parameters for run, setup in record.runs(name).items()}
         assert stored["random"] == stored["chosen"], name
 
