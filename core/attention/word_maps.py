@@ -139,7 +139,7 @@ def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
 def on_both_sides(weights: Floats) -> Floats:
     """(L, H): of weights (L, H, n, n), the score :data:`BOTH`."""
     before, after = np.tril(weights, -1).sum((2, 3)), np.triu(weights, 1).sum((2, 3))
-    return np.minimum(before, after) / weights.shape[2]
+    return np.asarray(np.minimum(before, after) / weights.shape[2], dtype=np.float32)
 
 
 def sharpest(attention_map: AttentionMap) -> tuple[int, int]:

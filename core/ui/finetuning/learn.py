@@ -123,8 +123,14 @@ def fine_tune(view: View) -> None:
 def _compared(data: LabeledSet, epochs: Mapping[str, Epochs]) -> dict[str, str | int]:
     """The final accuracies of the runs and of the bag of words, in words."""
     last = {name: f"{found[-1].accuracy:.0%}" if found else "–" for name, found in epochs.items()}
-    numbers = {"words": f"{without_network(data):.0%}", "held_out": len(data.held_out)}
-    return {"head": "–", "random": "–"} | last | numbers | {"one": f"{100 / len(data.held_out):g}"}
+    held_out = len(data.held_out)
+    return {
+        **{"head": "–", "random": "–"},
+        **last,
+        "words": f"{without_network(data):.0%}",
+        "held_out": held_out,
+        "one": f"{100 / held_out:g}",
+    }
 
 
 def _sizes(setup: Setup) -> dict[str, Any]:
