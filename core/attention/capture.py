@@ -19,7 +19,8 @@ Sparse, hashed, recurrent and two-stream attention has maps of tokens x tokens, 
     XLNet           two streams: the content stream attends to its own token, the query stream does not
 
 Their passes return no such matrices, so the maps are those of the scores (`core.attention.architectures.vectors`); so
-are those of windows and of architectures without a blueprint, whose masks are read with the scores.
+are those of windows and of architectures without a blueprint, whose masks are read with the scores. Where scores cannot
+be read, the maps are the weights that the library returns, if those are shares of attention from token to token.
 Weights that are not computed are 0, with False in the map's ``allowed``.
 
 Legend: L layers, H heads, n tokens, S source tokens, T target tokens, m predicted tokens.

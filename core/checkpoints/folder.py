@@ -323,9 +323,8 @@ def _without_configuration(folder: Path) -> str:
     name = folder.name
     if (folder / _ADAPTER).exists():
         return _adapter(name)
-    models = sorted((path.parent for path in _below(folder) if path.name == "config.json"), key=_natural)
-    if models:
-        inner = models[-1].relative_to(folder).as_posix()
+    if models := [path.parent for path in _below(folder) if path.name == "config.json"]:
+        inner = max(models, key=lambda path: (-len(path.parts), _natural(path))).relative_to(folder).as_posix()
         return (
             f"The folder “{name}” holds no model itself; its folder “{inner}” does. Copy that one into the checkpoint "
             "directory under a name of its own (with cp -rL, where its files are links)."

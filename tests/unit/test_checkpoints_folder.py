@@ -19,6 +19,7 @@ from core import checkpoints
 from core.catalogue.load import unknown_model
 from core.checkpoints.folder import count_elements, inspect, read_json
 from core.errors import CheckpointRefused, InputUnusable
+from tests import tiny, tinyfamilies
 
 
 @pytest.fixture
@@ -88,6 +89,9 @@ def test_a_header_that_is_nonsense(bert: Path, header: bytes) -> None:
         ({"architectures": ["MindReaderForMaskedLM"], "model_type": "mind-reader"}, "does not know"),
         ({"architectures": ["BertModel"]}, "no language-model head"),
         ({"architectures": ["AdapterBert"]}, "AdapterBert"),
+        ({"architectures": ["BertForSequenceClassification"]}, "lists for sequence classification"),
+        ({"architectures": ["WhisperForConditionalGeneration"], "model_type": "whisper"}, "lists for speech"),
+        ({"architectures": ["GPT2DoubleHeadsModel"], "model_type": "gpt2"}, "of this type GPT2LMHeadModel: load"),
         ({"architectures": None}, "does not say its architecture"),
         ({"quantization_config": {"quant_method": "gptq"}}, "quantized"),
         ({"auto_map": {"AutoModelForMaskedLM": "modeling_trap.Trap"}}, "code of its own"),
@@ -102,6 +106,43 @@ def test_configurations_that_are_refused(bert: Path, changes: dict[str, object],
 def _indexed(bert: Path, shard: str) -> None:
     (bert / "model.safetensors").unlink()
     (bert / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": shard}}))
+
+
+def _twice(bert: Path) -> None:
+    shutil.copy(bert / "model.safetensors", bert / "part.safetensors")
+    (bert / "model.safetensors.index.json").write_text('{"weight_map": {"a": "part.safetensors"}}')
+
+
+def _renamed(bert: Path, name: str) -> None:
+    (bert / "model.safetensors").rename(bert / name)
+
+
+def _only_merged(bert: Path) -> None:
+    for file in bert.glob("tokenizer*"):
+        file.unlink()
+    (bert / "vocab.json").write_text("{}")
+
+
+def _in(bert: Path, *folders: str) -> None:
+    """Move the model into further folders below."""
+    for inner in folders:
+        shutil.copytree(bert, bert.parent / "copy")
+        shutil.move(bert.parent / "copy", bert / inner)
+    for file in [file for file in bert.iterdir() if file.is_file()]:
+        file.unlink()
+
+
+def _adapter(bert: Path) -> None:
+    for file in bert.iterdir():
+        file.unlink()
+    (bert / "adapter_config.json").write_text("{}")
+    (bert / "adapter_model.safetensors").write_bytes(b"")
+
+
+def _exported(bert: Path, name: str, *, configured: bool) -> None:
+    _renamed(bert, name)
+    if not configured:
+        (bert / "config.json").unlink()
 
 
 def _linked_outside(bert: Path) -> None:
@@ -125,6 +166,14 @@ def _linked_outside(bert: Path) -> None:
         (lambda bert: _indexed(bert, "../other.safetensors"), "outside its folder"),
         (lambda bert: _indexed(bert, "model-00001-of-00002.safetensors"), "lacks model-00001-of-00002.safetensors"),
         (_linked_outside, "leads out"),
+        (_adapter, "holds an adapter, not a whole model"),
+        (lambda bert: _in(bert, "checkpoint-500", "checkpoint-1000"), "its folder “checkpoint-1000” does"),
+        (lambda bert: _in(bert, "snapshots/0a1b"), "its folder “snapshots/0a1b” does"),
+        (lambda bert: _exported(bert, "model-Q4.gguf", configured=False), "in model-Q4.gguf, in the format GGUF"),
+        (lambda bert: _exported(bert, "model.onnx", configured=True), "in model.onnx, in the format ONNX"),
+        (lambda bert: _renamed(bert, "model.fp16.safetensors"), "name it model.safetensors"),
+        (_only_merged, "not the merges"),
+        (_twice, "two sets of weights"),
     ],
 )
 def test_a_folder_with_something_wrong(bert: Path, spoil: Callable[[Path], object], said: str) -> None:
@@ -349,3 +398,42 @@ def test_a_tokenizer_with_thousands_of_added_tokens_is_refused_before_it_is_read
     with pytest.raises(CheckpointRefused, match="adds 10,001 tokens to its vocabulary; at most 10,000 work"):
         checkpoints.load("dir-tiny-bert")
     assert time.process_time() - began < 2
+
+
+def _save_with(folder: Path, **tensors: Any) -> None:
+    from safetensors.torch import load_file, save_file
+
+    file = folder / "model.safetensors"
+    save_file(load_file(file) | tensors, file, {"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("make", "changes", "added", "first"),
+    [
+        ("tiny_bert", {"num_hidden_layers": 1}, [], "bert.encoder.layer.1.attention"),
+        ("tiny_bert", {}, ["bert.encoder.layer.0.attention.self.distance_embedding.weight"], "distance_embedding"),
+        ("tiny_gpt2", {"n_layer": 1}, [], "transformer.h.1."),
+        ("tiny_gpt2", {}, ["lm_head.bias"], "lm_head.bias"),
+        ("tiny_gpt2", {}, ["h.5.attn.c_attn.weight"], "h.5.attn.c_attn.weight"),
+        ("tiny_t5", {"num_layers": 1}, [], "encoder.block.1."),
+        ("tiny_bart", {"decoder_layers": 1}, [], "model.decoder.layers.1."),
+        ("tiny_bert", {}, ["bert.pooler.dense.weight", "cls.seq_relationship.weight", "classifier.weight"], None),
+        ("tiny_gpt2", {}, ["h.0.attn.bias", "transformer.h.0.attn.masked_bias", "score.weight"], None),
+        ("tiny_bart", {}, ["model.encoder.version"], None),
+    ],
+)
+def test_weights_that_the_configuration_leaves_out(
+    tmp_path: Path, make: str, changes: dict[str, int], added: list[str], first: str | None
+) -> None:
+    """Another model than the saved one would run; another head, and what a module computes, change nothing."""
+    import torch
+
+    folder = getattr(tiny, make)(tmp_path / make)
+    edit(folder / "config.json", **changes)
+    _save_with(folder, **{key: torch.zeros(2) for key in added})
+    kind = inspect(folder, tmp_path).kind
+    if first is None:
+        assert tinyfamilies.loaded(folder, kind)
+        return
+    with pytest.raises(CheckpointRefused, match=rf"“{make}” have \d+ tensors? .* does not use \(the first: \S*{first}"):
+        tinyfamilies.loaded(folder, kind)

@@ -64,6 +64,13 @@ def test_the_penalty_divides_what_is_positive_and_multiplies_what_is_negative() 
     assert rules.apply(scores, "penalty", 2.0, (0, 1, 1)).tolist() == [1.0, -4.0, 2.0, -2.0]
 
 
+def test_a_whole_number_is_the_same_number() -> None:
+    scores = torch.tensor([2.0, -1.0, 0.5])
+    cases: list[tuple[rules.Rule, int]] = [("temperature", 2), ("penalty", 2), ("top_p", 1), ("min_p", 1)]
+    for rule, value in cases:
+        torch.testing.assert_close(rules.apply(scores, rule, value, [0]), rules.apply(scores, rule, float(value), [0]))
+
+
 def test_no_n_gram_comes_twice() -> None:
     before = (0, 1, 2, 0, 1)  # after 0 1 came 2
     expected = {3: [False, False, True, False], 2: [False, False, True, False], 1: [True, True, True, False]}

@@ -5,11 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import transformers
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong
 from core.language.text import LONGEST, clean, last_window, window
-from core.language.tokens import Wording, describe, label, read_piece, style, tokenize, visible, words
+from core.language.tokens import (
+    Wording,
+    describe,
+    known_ids,
+    label,
+    pieces_of,
+    read_piece,
+    style,
+    tokenize,
+    visible,
+    words,
+)
 from tests import tiny, tinyfamilies
 
 
@@ -105,6 +117,38 @@ def _byte_fallback(decoder: Any) -> Any:
     backend = Tokenizer(models.BPE(vocabulary, [], byte_fallback=True, unk_token="<unk>"))
     backend.decoder = decoder
     return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
+
+
+class _Slow(transformers.PythonBackend):
+    """A slow tokenizer, which raises an error for an id that it does not know, as SentencePiece does."""
+
+    pieces = ("<unk>", "▁the", "▁cat", "s")
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.pieces)
+
+    def get_vocab(self) -> dict[str, int]:
+        return {piece: number for number, piece in enumerate(self.pieces)}
+
+    def _convert_token_to_id(self, token: str) -> int:
+        return self.get_vocab().get(token, 0)
+
+    def _convert_id_to_token(self, index: int) -> str:
+        return self.pieces[index]
+
+
+def test_an_id_beyond_the_tokenizer_has_its_number() -> None:
+    """A model's table may be longer than its tokenizer's vocabulary, so such an id may be predicted."""
+    for tokenizer in (WORDPIECE, BYTES, META, _Slow(unk_token="<unk>")):
+        beyond, last = len(tokenizer) + 7, len(tokenizer) - 2
+        shown = f"‹id {beyond}›"
+        assert pieces_of(tokenizer, [last, beyond])[1] == label(tokenizer, beyond) == shown
+        assert [token.text for token in describe(tokenizer, [last, beyond])][1] == shown
+        wording = Wording(tokenizer)
+        assert wording.token(beyond) == shown
+        assert wording.text([last, beyond]) == wording.text([last])
+        assert known_ids(tokenizer, [last, beyond]) == [last]
 
 
 @pytest.mark.parametrize("merges", [True, False])

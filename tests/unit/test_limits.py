@@ -16,7 +16,7 @@ from core.language.decoding.rules import check
 from core.language.text import clean
 from core.language.types import Decoding
 from core.links.parameters import Text, parse
-from core.settings import LIMITS, settings
+from core.settings import LIMITS, Settings, settings
 from core.tokenizers.samples import whole
 from core.ui.component import check_page
 from core.ui.generation.setup import LENGTH
@@ -106,3 +106,10 @@ def test_doctor_shows_each_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     (lines,) = [lines for title, lines in doctor.examine().sections if title == "Limits"]
     assert len(lines) == len(LIMITS)
     assert any(line.split() == ["5", *line.split()[1:]] and "ATLAS_MAX_BEAMS" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_an_empty_variable_is_an_unset_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"ATLAS_{name.upper()}", "")
+    settings.cache_clear()
+    assert getattr(settings(), name) == Settings.model_fields[name].default
