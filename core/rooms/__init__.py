@@ -6,14 +6,22 @@ it; it is deleted when its instructor ends it or has been away for half an hour.
 
 The content of a room comes from visitors: it is bounded, and validated wherever it is read. Who opened a room holds its
 token; a follower is a random word that a tab has. The instructor's poll renews the room.
+
+A token is made and signed here, for one code, and stored as its hash. So whoever reads the store leads no room, and a
+room that was lost with its store is opened again by its own token alone, as long as the key is the same. What is new
+has a place for a moment only, until its tab shows that it is still there; how many rooms one address opens, and how
+many codes it tries, is bounded by the minute (:class:`Pace`).
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import hmac
 import secrets
-from collections import Counter
-from collections.abc import Iterable
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate
@@ -40,6 +48,12 @@ POLL = 2.0
 """Seconds between two looks of a tab at its room."""
 AWAY = 150.0
 """Seconds without a sign of a follower, after which the place is free; browsers wake a hidden tab once a minute."""
+TRIAL = 20.0
+"""Seconds for which a new follower has a place without a further sign: a tab gives one after some seconds."""
+FIRST = 60.0
+"""Seconds that a new room outlives its opening without a sign of its instructor."""
+OPENED, JOINED, WRONG = 10, 10, 60
+"""In a minute: rooms that one address opens, rooms that one tab joins, codes without a room that one address tries."""
 KEEP = 1_800
 """Seconds that a room outlives the last sign of its instructor."""
 ENDED = 300
@@ -105,6 +119,14 @@ _ROOMS = "atlas:rooms"
 _VIEW, _QUESTION = TypeAdapter(View), TypeAdapter(Question)
 
 
+_SIGNATURE = 43
+"""Characters of the signature at the end of a token."""
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
 def _name(code: str, *parts: object) -> str:
     return ":".join(("atlas:room", code, *map(str, parts)))
 
@@ -114,19 +136,73 @@ def spelled(code: str) -> str:
     return "".join(code.split()).upper()[:8]
 
 
-class Rooms:
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class Pace:
+    """At most ``most`` acts a minute of each who acts; ``""`` is nobody and not counted."""
 
-    def open(self, view: View, code: str | None = None, token: str | None = None) -> tuple[str, str]:
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = most, clock
+        self._acts: dict[str, deque[float]] = {}
+
+    def full(self, who: str) -> bool:
+        """Whether ``who`` has to wait."""
+        acts = self._acts.get(who)
+        return acts is not None and len(acts) == self._most and acts[0] > self._clock() - 60
+
+    def count(self, who: str) -> None:
+        """One more act of ``who``; those who have not acted for a minute are forgotten."""
+        if who:
+            now = self._clock()
+            for other in [name for name, acts in list(self._acts.items()) if acts[-1] < now - 60]:
+                self._acts.pop(other, None)
+            self._acts.setdefault(who, deque(maxlen=self._most)).append(now)
+
+
+class Rooms:
+    """The rooms of a store; ``key`` signs tokens.
+
+    ``address`` and ``tab`` of its methods are those of the visitor, as far as they are known.
+    """
+
+    def __init__(self, store: Store, key: str = "") -> None:
+        self._store = store
+        self._key = (key or secrets.token_hex()).encode()
+        self._opened, self._joined, self._wrong = Pace(OPENED), Pace(JOINED), Pace(WRONG)
+
+    def open(self, view: View, address: str = "") -> tuple[str, str]:
         """Open a room at ``view``: its code and the token of its instructor.
 
-        With ``code`` and ``token``, a room that was lost with its store is opened anew; its followers stay.
-
         Raises:
-            RoomRefused: as many rooms as the settings allow are open, or the code is another's.
+            RoomRefused: as many rooms as the settings allow are open, or too many were just opened from here.
             RoomsUnavailable: the store is away.
         """
+        if self._opened.full(address):
+            raise RoomRefused(f"More than {OPENED} rooms were opened from your network. Try again in a minute.")
+        self._opened.count(address)
+        for _ in range(50):
+            code = "".join(secrets.choice(LETTERS) for _ in range(4))
+            word = secrets.token_urlsafe(12)
+            if self._open(view, code, token := word + self._signature(code, word), FIRST):
+                return code, token
+        raise RoomRefused("No code is free for a new room. Try again.")
+
+    def open_again(self, view: View, code: str, token: str) -> None:
+        """Open a room that was lost with its store, under its code; its followers stay.
+
+        Raises:
+            RoomUnknown: the token was not made here for this code, or the code is another's now.
+            RoomRefused: as many rooms as the settings allow are open.
+        """
+        word, signature = token[:-_SIGNATURE], token[-_SIGNATURE:]
+        signed = hmac.compare_digest(signature.encode(), self._signature(code, word).encode())
+        if not (signed and self._open(view, code, token, KEEP)):
+            raise RoomUnknown(f"There is no room “{code}” any more. Open a new one.")
+
+    def _signature(self, code: str, word: str) -> str:
+        digest = hmac.digest(self._key, f"{code}:{word}".encode(), "sha256")
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def _open(self, view: View, code: str, token: str, seconds: float) -> bool:
+        """Whether the code was free: then the room is there, for so many seconds without a sign of its instructor."""
         store, now = self._store, self._store.time()[0]
         store.zremrangebyscore(_ROOMS, 0, now - KEEP)
         if store.zcard(_ROOMS) >= (most := settings().max_rooms):
@@ -134,14 +210,12 @@ class Rooms:
                 f"The limit of {most:,} open rooms is reached. A room becomes free when its instructor ends it. "
                 f"{raised_with('max_rooms')}"
             )
-        token = token or secrets.token_urlsafe(18)
-        codes = [code] if code else ["".join(secrets.choice(LETTERS) for _ in range(4)) for _ in range(50)]
-        for code in codes:
-            if store.hsetnx(_name(code), "host", token):
-                self._change(code, view=_VIEW.dump_json(view).decode())
-                store.zadd(_ROOMS, {code: now})
-                return code, token
-        raise RoomRefused("No code is free for a new room. Try again.")
+        if not store.hsetnx(_name(code), "host", _hash(token)):
+            return False
+        self._change(code, view=_VIEW.dump_json(view).decode())
+        store.expire(_name(code), int(seconds))
+        store.zadd(_ROOMS, {code: now - KEEP + seconds})
+        return True
 
     def show(self, code: str, token: str, view: View) -> None:
         """Lead the followers to ``view``.
@@ -204,17 +278,23 @@ class Rooms:
         answered = store.hlen(_name(code, "answers", question.number)) if question else 0
         return store.zcard(_name(code, "followers")), answered
 
-    def join(self, code: str, follower: str) -> None:
-        """Take a place as ``follower``, or keep it; do so more often than every ``AWAY`` seconds.
+    def join(self, code: str, follower: str, address: str = "", tab: str = "") -> None:
+        """Take a place as ``follower``, for ``TRIAL`` seconds, or keep it, for ``AWAY`` seconds each time.
 
         Raises:
-            RoomRefused: the room is full.
+            RoomRefused: the room is full, or this address or tab has tried too often.
         """
+        if self._wrong.full(address) or self._joined.full(tab):
+            raise RoomRefused("Too many codes were tried from here. Try again in a minute.")
         if not self._store.hget(_name(code), "view"):
+            self._wrong.count(address)
+            self._joined.count(tab)
             raise RoomUnknown(f"There is no room “{code}”. Check the code with your instructor.")
         now, followers = self._store.time()[0], _name(code, "followers")
         self._store.zremrangebyscore(followers, 0, now - AWAY)
-        self._store.zadd(followers, {follower: now})
+        if self._store.zadd(followers, {follower: now}):
+            self._joined.count(tab)
+            self._store.zadd(followers, {follower: now - AWAY + TRIAL})
         self._store.expire(followers, KEEP)
         if self._store.zcard(followers) > (most := settings().max_followers):
             self._store.zrem(followers, follower)
@@ -260,7 +340,7 @@ class Rooms:
     def _lead(self, code: str, token: str) -> None:
         """Raise where ``token`` does not lead the room ``code``."""
         host = self._store.hget(_name(code), "host")
-        if host is None or not hmac.compare_digest(host.encode(), token.encode()):
+        if host is None or not hmac.compare_digest(host, _hash(token)):
             raise RoomUnknown(f"There is no room “{code}” that this tab leads.")
 
     def _change(self, code: str, **fields: str) -> None:
@@ -273,20 +353,20 @@ class Rooms:
 
 
 @cache
-def in_memory() -> Rooms:
-    return Rooms(Memory())
+def in_memory(key: str) -> Rooms:
+    return Rooms(Memory(), key)
 
 
 @cache
-def _redis(url: str) -> Rooms:
-    return Rooms(redis_store(url))
+def _redis(url: str, key: str) -> Rooms:
+    return Rooms(redis_store(url), key)
 
 
-def rooms() -> Rooms:
-    """The rooms of this installation, in Redis where ``ATLAS_REDIS_URL`` is set.
+def rooms(key: str) -> Rooms:
+    """The rooms of this installation, in Redis where ``ATLAS_REDIS_URL`` is set; ``key`` signs their tokens.
 
     Raises:
         RoomsUnavailable: the Python package that speaks with Redis is missing.
     """
     url = settings().redis_url
-    return _redis(url) if url else in_memory()
+    return _redis(url, key) if url else in_memory(key)

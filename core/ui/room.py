@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from typing import Annotated
@@ -20,11 +21,13 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 from pydantic import Field
+from streamlit import config
+from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 
 from core import links
 from core.content import content
 from core.errors import AtlasError, RoomRefused, RoomsUnavailable, RoomUnknown
-from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, Question, Room, View, clean, rooms, spelled
+from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, TRIAL, Question, Room, Rooms, View, clean, rooms, spelled
 from core.ui.component import Component, Message
 from core.ui.links import go_to, shortest_query
 from core.ui.page import base_path, css, pill, plain
@@ -68,6 +71,19 @@ class Seat:
     renewed: float = 0.0
     missed: float | None = None
     """When a follower began to look for a room that is gone."""
+
+
+def _rooms() -> Rooms:
+    """The rooms of this installation. Their tokens are signed with the key of Streamlit's cookies, which outlives a
+    restart where the host sets it."""
+    return rooms(config.get_option("server.cookieSecret"))
+
+
+def _here() -> tuple[str, str]:
+    """The visitor's address, where it is known, else the tab; and the tab."""
+    context = get_script_run_ctx()
+    tab = context.session_id if context else ""
+    return st.context.ip_address or tab, tab
 
 
 def words(part: str, /) -> str:
@@ -125,7 +141,7 @@ def _view(page: str) -> View:
 
 def _send(seat: Seat) -> None:
     if seat.view is not None and seat.view != seat.sent:
-        rooms().show(seat.code, seat.token, seat.view)
+        _rooms().show(seat.code, seat.token, seat.view)
         seat.sent = seat.view
 
 
@@ -133,8 +149,9 @@ def _enter(seat: Seat, back: bool = False) -> None:
     """Take a seat. A tab that comes ``back`` to it may find its room, or the store, gone for a moment."""
     try:
         if not seat.token:
-            rooms().join(seat.code, seat.follower)
-            seat.renewed = time.monotonic()
+            address, tab = _here()  # a class comes back from one address at once, when its server was started anew
+            _rooms().join(seat.code, seat.follower, "" if back else address, tab)
+            seat.renewed = time.monotonic() - RENEW + TRIAL / 4  # a place is kept by a second sign
     except (RoomUnknown, RoomsUnavailable) as error:
         if not back:
             _leave(str(error))
@@ -142,6 +159,9 @@ def _enter(seat: Seat, back: bool = False) -> None:
     except AtlasError as error:
         _leave(str(error))
         return
+    if (before := _seat()) is not None and before.follower:
+        with suppress(AtlasError):  # that place expires
+            _rooms().leave(before.code, before.follower)
     st.session_state[_SEAT] = seat
     st.session_state.pop(_LEFT, None)
 
@@ -154,9 +174,9 @@ def _leave(said: str | None = None) -> None:
         st.session_state[_SAID] = said
     try:
         if seat is not None and seat.token:
-            rooms().end(seat.code, seat.token)
+            _rooms().end(seat.code, seat.token)
         elif seat is not None:
-            rooms().leave(seat.code, seat.follower)
+            _rooms().leave(seat.code, seat.follower)
     except AtlasError:
         return  # it expires
 
@@ -178,7 +198,7 @@ def _join() -> None:
 def _open(page: str) -> None:
     try:
         view = _view(page)
-        code, token = rooms().open(view)
+        code, token = _rooms().open(view, _here()[0])
     except AtlasError as error:
         st.session_state[_SAID] = str(error)
         return
@@ -225,7 +245,7 @@ def _watch(page: str) -> None:
 
 def _look(seat: Seat) -> bool:
     """Read the room where its version has changed; False once it has ended, or was looked for in vain for long."""
-    now, store = time.monotonic(), rooms()
+    now, store = time.monotonic(), _rooms()
     version = store.version(seat.code)
     if version is None:
         seat.missed = seat.missed or now
@@ -261,7 +281,7 @@ def _answer(seat: Seat, question: Question) -> None:
         answer = clean(st.text_input(label("answer"), given or "", max_chars=MAX_ANSWER, key=key) or "")
     if answer and answer != given:
         try:
-            if rooms().answer(seat.code, seat.follower, question, answer):
+            if _rooms().answer(seat.code, seat.follower, question, answer):
                 st.session_state[f"{key}.given"] = given = answer
             else:
                 st.caption(words("Closed"))
@@ -316,7 +336,7 @@ def _ask(text: str, options: str) -> None:
         return
     lines = (clean(line, MAX_QUESTION) for line in st.session_state[options].split("\n"))
     try:
-        rooms().ask(
+        _rooms().ask(
             seat.code,
             seat.token,
             clean(st.session_state[text], MAX_QUESTION),
@@ -334,13 +354,13 @@ def _attend(page: str) -> None:
         return
     try:
         try:
-            followers, answered = rooms().attend(seat.code, seat.token)
+            followers, answered = _rooms().attend(seat.code, seat.token)
         except RoomUnknown:  # it was lost with its server or store
-            rooms().open(view := seat.view or _view(page), seat.code, seat.token)
+            _rooms().open_again(view := seat.view or _view(page), seat.code, seat.token)
             seat.view = seat.sent = view
-            followers, answered = rooms().attend(seat.code, seat.token)
+            followers, answered = _rooms().attend(seat.code, seat.token)
         _send(seat)
-        held = rooms().room(seat.code)
+        held = _rooms().room(seat.code)
     except RoomRefused as error:
         _leave(str(error))
         st.rerun()
@@ -367,7 +387,7 @@ def _tell(what: str) -> None:
     if (seat := _seat()) is None:
         return
     try:
-        (rooms().reveal if what == "reveal" else rooms().clear)(seat.code, seat.token)
+        (_rooms().reveal if what == "reveal" else _rooms().clear)(seat.code, seat.token)
     except AtlasError:
         return  # the strip says it at its next look
 
@@ -375,7 +395,7 @@ def _tell(what: str) -> None:
 def _bars(code: str, question: Question) -> None:
     """The answers as bars, which are a table."""
     try:
-        rows = rooms().answers(code, question)
+        rows = _rooms().answers(code, question)
     except AtlasError:
         return  # the look at the room has said it
     total = sum(count for _, count in rows) or 1

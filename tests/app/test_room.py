@@ -21,7 +21,7 @@ WORDS = content("frame", "room")
 def lead(monkeypatch: pytest.MonkeyPatch) -> Rooms:
     """The rooms of this test alone."""
     own = Rooms(Memory())
-    monkeypatch.setattr(module, "in_memory", lambda: own)
+    monkeypatch.setattr(module, "in_memory", lambda key: own)
     return own
 
 
@@ -138,3 +138,15 @@ def test_who_is_in_no_room_looks_at_none(lead: Rooms, monkeypatch: pytest.Monkey
         monkeypatch.setattr(lead, name, pytest.fail)
     at = opened("glossary")
     assert not [proto for proto in protos(at, "html") if "atlas-room" in proto.body]
+
+
+def test_a_follower_who_knows_the_code_does_not_lead_a_lost_room(lead: Rooms) -> None:
+    leads, code = leading()
+    lead._store.delete(f"atlas:room:{code}", "atlas:rooms")  # the server was started anew
+    thief = opened("timeline")
+    thief.session_state["atlas.room.kept--sent"] = Kept(code=code, token="mine", follower="")
+    thief.run()
+    assert "Open a new one" in shown(thief)
+    assert lead.room(code) is None
+    leads.run()
+    assert lead.attend(code, leads.session_state["atlas.room"].token) == (0, 0)

@@ -98,7 +98,8 @@ def test_redis_is_gone_and_comes_back_empty(server: Redis, store: Store) -> None
     server.start()
     time.sleep(REST)
     assert lead.version(code) is None
-    assert lead.open(ENCODER, code, token) == (code, token)
+    lead.open_again(ENCODER, code, token)
+    assert lead.attend(code, token) == (0, 0)
 
 
 @pytest.fixture

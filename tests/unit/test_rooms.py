@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -115,7 +117,7 @@ def test_only_the_token_leads_and_a_wrong_code_is_none(store: Store) -> None:
         lead.join("AAAA", "a")
     assert lead.version("AAAA") is lead.room("AAAA") is None
     with pytest.raises(RoomRefused):
-        lead.open(ENCODER, code, "guessed")
+        lead.open_again(ENCODER, code, "guessed")
 
 
 def test_a_full_room_and_a_full_server_say_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,8 +144,13 @@ def test_who_is_silent_for_long_gives_the_place_back(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("ATLAS_MAX_FOLLOWERS", "1")
     lead = Rooms(Memory(lambda: now[0]))
     code, token = lead.open(ENCODER)
-    lead.join(code, "gone")
-    now[0] += module.AWAY + 1
+    lead.attend(code, token)
+    for _ in range(2):
+        lead.join(code, "gone")
+    now[0] += module.AWAY - 1
+    with pytest.raises(RoomRefused, match="is full"):
+        lead.join(code, "new")
+    now[0] += 2
     lead.join(code, "new")
     assert lead.attend(code, token)[0] == 1
 
@@ -153,8 +160,86 @@ def test_a_lost_room_is_opened_again_under_its_code(store: Store) -> None:
     code, token = lead.open(ENCODER)
     before = lead.version(code)
     store.delete(f"atlas:room:{code}", "atlas:rooms")
-    assert lead.open(ENCODER, code, token) == (code, token)
+    lead.open_again(ENCODER, code, token)
     assert lead.version(code) not in (None, before)
+    assert lead.attend(code, token) == (0, 0)
+
+
+def test_a_lost_room_is_not_taken_over_by_whoever_knows_its_code(store: Store) -> None:
+    lead = Rooms(store, "the host's secret")
+    (code, token), (other, _) = lead.open(ENCODER), lead.open(ENCODER)
+    store.delete(f"atlas:room:{code}", f"atlas:room:{other}", "atlas:rooms")
+    for guessed in ("", "mine", "x" * 59, token[:-1] + "-", token[:16], token[16:], token.swapcase()):
+        with pytest.raises(RoomUnknown, match="Open a new one"):
+            lead.open_again(ENCODER, code, guessed)
+    with pytest.raises(RoomUnknown):
+        lead.open_again(ENCODER, other, token)
+    with pytest.raises(RoomUnknown):
+        Rooms(store).open_again(ENCODER, code, token)
+    Rooms(store, "the host's secret").open_again(ENCODER, code, token)
+    assert re.fullmatch(r"[\w-]{59}", token), "as a tab keeps it"
+
+
+def test_the_store_holds_no_token(store: Store) -> None:
+    code, token = Rooms(store).open(ENCODER)
+    assert token not in str(store.hgetall(f"atlas:room:{code}"))
+
+
+def test_one_address_opens_few_rooms_a_minute_and_those_that_nobody_leads_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [1e5]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module, "Pace", partial(module.Pace, clock=lambda: now[0]))
+    lead = Rooms(Memory(lambda: now[0]))
+    code, token = lead.open(ENCODER, "10.0.0.1")
+    lead.attend(code, token)
+    for _ in range(module.OPENED - 1):
+        lead.open(ENCODER, "10.0.0.1")
+    with pytest.raises(RoomRefused, match="10 rooms were opened from your network"):
+        lead.open(ENCODER, "10.0.0.1")
+    lead.open(ENCODER, "10.0.0.2")
+    assert lead._store.zcard("atlas:rooms") == module.OPENED + 1
+    now[0] += 61
+    assert lead.room(code) is not None
+    lead.open(ENCODER, "10.0.0.1")
+    assert lead._store.zcard("atlas:rooms") == 2, "the one that is led, and the new one"
+
+
+def test_ghosts_give_their_places_back_in_seconds() -> None:
+    now = [1e5]
+    lead = Rooms(Memory(lambda: now[0]))
+    code, token = lead.open(ENCODER)
+    lead.join(code, "stays")
+    for number in range(199):
+        lead.join(code, str(number))
+    now[0] += 5
+    lead.join(code, "stays")
+    with pytest.raises(RoomRefused, match="is full"):
+        lead.join(code, "late")
+    now[0] += module.TRIAL
+    lead.join(code, "late")
+    assert lead.attend(code, token)[0] == 2
+
+
+def test_codes_are_tried_in_vain_only_so_often(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1e5]
+    monkeypatch.setattr(module, "Pace", partial(module.Pace, clock=lambda: now[0]))
+    lead = Rooms(store)
+    code, _ = lead.open(ENCODER)
+    for number in range(module.WRONG):
+        with pytest.raises(RoomUnknown):
+            lead.join("AAAA", "a", "10.0.0.1", f"tab {number // 5}")
+    with pytest.raises(RoomRefused, match="Too many codes"):
+        lead.join(code, "a", "10.0.0.1", "another tab")
+    lead.join(code, "b", "10.0.0.2", "tab")
+    for number in range(module.JOINED - 1):
+        lead.join(code, f"ghost {number}", "10.0.0.2", "tab")
+    with pytest.raises(RoomRefused, match="Too many codes"):
+        lead.join(code, "one more", "10.0.0.2", "tab")
+    lead.join(code, "b", "10.0.0.2", "yet another")
+    now[0] += 61
+    lead.join(code, "a", "10.0.0.1", "another tab")
 
 
 def test_what_the_store_holds_is_read_with_care(store: Store) -> None:
@@ -177,6 +262,7 @@ def test_in_memory_a_room_goes_half_an_hour_after_its_instructor() -> None:
     now = [0.0]
     lead = Rooms(Memory(lambda: now[0]))
     code, token = lead.open(ENCODER)
+    lead.attend(code, token)
     lead.join(code, "a")
     now[0] += module.KEEP - 1
     lead.attend(code, token)
