@@ -7,7 +7,8 @@ a corner over the page, so that nothing moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from threading import Lock
 
 import streamlit as st
@@ -18,7 +19,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_r
 from core.content import content
 from core.errors import SettingUnusable
 from core.settings import settings
-from core.ui.page import theme
+from core.ui.page import bare, theme
 
 _QUEUE = """<style>[data-testid="stElementContainer"]:has(.atlas-queue)
 {{ position: fixed; right: 1rem; bottom: 1rem; width: auto; z-index: 1000; }}</style>
@@ -26,25 +27,50 @@ _QUEUE = """<style>[data-testid="stElementContainer"]:has(.atlas-queue)
 background:{ground};color:{ink}">{text}</div>"""
 
 
+SHARE = 0.9
+"""Of the places, that tabs of one address may take: others still get in beside somebody who opens all they can, and a
+class behind one router still fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """What is known of an open tab."""
+
+    address: str | None = None
+    """The visitor's; None on this machine, or behind a proxy that does not name it."""
+    framed: bool = False
+    """Whether it is a view in the frame of another tab, such as that of a lesson."""
+
+
+def places(tabs: Collection[Tab]) -> int:
+    """The places that tabs take: a lesson and the view in its frame share one."""
+    framed = sum(tab.framed for tab in tabs)
+    return max(framed, len(tabs) - framed)
+
+
 class OpenTabs:
     """The tabs that the server accepts, at most as many as the settings allow."""
 
     def __init__(self) -> None:
-        self._admitted: set[str] = set()
+        self._admitted: dict[str, Tab] = {}
         self._lock = Lock()
         self.refused = 0
         """Runs refused because the server was full."""
 
-    def admit(self, session: str, is_open: Callable[[str], bool], most: int) -> bool:
-        """Whether ``session`` is among at most ``most`` open tabs; closed tabs no longer count."""
+    def __contains__(self, session: str) -> bool:
+        return session in self._admitted
+
+    def admit(self, session: str, is_open: Callable[[str], bool], most: int, tab: Tab = Tab()) -> bool:
+        """Whether ``session`` is among the tabs that fit on ``most`` places; closed tabs no longer count."""
         with self._lock:
             if session in self._admitted:
                 return True
-            self._admitted = {other for other in self._admitted if is_open(other)}
-            if len(self._admitted) >= most:
+            admitted = {other: known for other, known in self._admitted.items() if is_open(other)} | {session: tab}
+            near = [other for other in admitted.values() if other.address == tab.address is not None]
+            if places(admitted.values()) > most or places(near) > max(1, int(SHARE * most)):
                 self.refused += 1
                 return False
-            self._admitted.add(session)
+            self._admitted = admitted
             return True
 
 
@@ -59,7 +85,8 @@ def is_admitted() -> bool:
         most = settings().max_sessions
     except SettingUnusable:  # reported by the pages
         return True
-    if context is None or open_tabs.admit(context.session_id, runtime.get_instance().is_active_session, most):
+    tab = Tab(st.context.ip_address, bare())
+    if context is None or open_tabs.admit(context.session_id, runtime.get_instance().is_active_session, most, tab):
         return True
     words = content("server")
     st.title(words.title, anchor=False)

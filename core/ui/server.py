@@ -18,7 +18,7 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-    from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+    from streamlit.runtime.uploaded_file_manager import UploadedFileRec, UploadFileUrlInfo
 
 # Modules of ours are imported where they are used: the server answers sooner without them.
 
@@ -83,7 +83,7 @@ warm = Event()
 troubles: list[str] = []
 """Why the default views do not work, for the operator: no visitor's text is in it."""
 _UPLOADS = 4
-"""Uploaded files that the server keeps for one tab."""
+"""Uploaded files that the server keeps for one tab, and names that a tab may announce at once."""
 IDLE = 600.0
 """Seconds for which no tab is open before the server returns what visitors left."""
 _LARGE = 100_000
@@ -142,8 +142,10 @@ class Secured:
                 message["body"] = message["body"].replace(b"</head>", _head() + b"</head>", 1)
             await send(message)
 
-        host = dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1")
-        if scope["type"] in ("http", "websocket") and not _answers_to(host):
+        headers = dict(scope.get("headers", ()))
+        host, origin = (headers.get(name, b"").decode("latin-1") for name in (b"host", b"origin"))
+        answers = _answers_to(host) and (scope["type"] != "websocket" or _may_connect(origin, host))
+        if scope["type"] in ("http", "websocket") and not answers:
             # ASGI turns a WebSocket that is closed before it opens into a response with status 403.
             refused = _refusal() if scope["type"] == "http" else WebSocketClose()
             await refused(scope, receive, send_secured)
@@ -151,6 +153,18 @@ class Secured:
             await PlainTextResponse("Not found", 404)(scope, receive, send_secured)
         else:
             await self.app(scope, receive, send_secured if scope["type"] == "http" else send)
+
+
+def _may_connect(origin: str, host: str) -> bool:
+    """Whether a page of this ``Origin`` may open a session: ours, or one that the host names in
+    ``server.corsAllowedOrigins``. Streamlit would let in every port of this machine, another user's included. No
+    browser omits the header."""
+    try:
+        own = urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:
+        return False
+    named = (str(name).strip().rstrip("/") for name in config.get_option("server.corsAllowedOrigins") or ())
+    return not origin or own or origin in named or not config.get_option("server.enableCORS")
 
 
 def _may_measure(scope: Scope) -> bool:
@@ -388,9 +402,10 @@ def metrics_registry() -> CollectorRegistry:
 def follow_limits() -> None:
     """Apply our limits to what Streamlit stores: uploads, files to download, messages that wait to be sent.
 
-    Uploads are bounded in size and in number per tab, since any tab can send files that no control requested. If a new
-    file exceeds the files' share of the memory budget, the oldest are deleted; a page offers its own again in its next
-    run. If the messages that wait or are being sent exceed their share, the tabs with the longest queues are
+    Uploads are bounded in size and in number per tab, since any tab can send files that no control requested; a tab
+    that never ran a page has none. If all together exceed the files' share of the memory budget, the tab with the most
+    loses its oldest. If a new file to download exceeds that share, the oldest are deleted; a page offers its own in its
+    next run. If the messages that wait or are being sent exceed their share, the tabs with the longest queues are
     disconnected, since they do not read; their browsers reconnect and request the page again. A single message may be
     larger than the share.
     """
@@ -399,16 +414,35 @@ def follow_limits() -> None:
     from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
     from core.settings import settings
+    from core.ui.crowd import open_tabs
 
     largest = max(settings().max_upload_kb, settings().max_corpus_kb, settings().max_weights_kb)
     config.set_option("server.maxUploadSize", -(-largest // 1_024))
     store, send = MemoryMediaFileStorage.load_and_get_id, StarletteSessionClient.write_forward_msg
     connect, add = StarletteSessionClient.__init__, MemoryUploadedFileManager.add_file
+    announce = MemoryUploadedFileManager.get_upload_urls
 
     def add_one_of_few(manager: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
+        if session_id not in open_tabs:
+            return
         add(manager, session_id, file)
         for old in list(manager.file_storage[session_id])[:-_UPLOADS]:
             manager.remove_file(session_id, old)
+        while excess(manager) > 0 and (old := oldest_of_the_largest(manager, file)) is not None:
+            manager.remove_file(*old)
+
+    def excess(manager: MemoryUploadedFileManager) -> int:
+        return sum(map(_size, list(manager.file_storage.values()))) - settings().media_bytes
+
+    def oldest_of_the_largest(manager: MemoryUploadedFileManager, new: UploadedFileRec) -> tuple[str, str] | None:
+        """The tab that holds the most, and its oldest file; a new file stays."""
+        tabs = sorted(manager.file_storage.items(), key=lambda tab: -_size(tab[1]))
+        return next(((tab, name) for tab, files in tabs for name, file in list(files.items()) if file is not new), None)
+
+    def announce_few(
+        manager: MemoryUploadedFileManager, session_id: str, names: Sequence[str]
+    ) -> list[UploadFileUrlInfo]:
+        return announce(manager, session_id, names[:_UPLOADS])
 
     def store_within_budget(storage: MemoryMediaFileStorage, *given: Any, **named: Any) -> str:
         name = store(storage, *given, **named)
@@ -440,8 +474,13 @@ def follow_limits() -> None:
 
     StarletteSessionClient.__init__ = connect_counted  # type: ignore[assignment, method-assign]
     MemoryUploadedFileManager.add_file = add_one_of_few  # type: ignore[assignment, method-assign]
+    MemoryUploadedFileManager.get_upload_urls = announce_few  # type: ignore[assignment, method-assign]
     MemoryMediaFileStorage.load_and_get_id = store_within_budget  # type: ignore[assignment, method-assign]
     StarletteSessionClient.write_forward_msg = send_within_budget  # type: ignore[assignment, method-assign]
+
+
+def _size(files: dict[str, UploadedFileRec]) -> int:
+    return sum(len(file.data) for file in list(files.values()))
 
 
 def waiting_bytes() -> dict[Any, int]:

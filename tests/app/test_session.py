@@ -19,7 +19,7 @@ from core.tokenizers.samples import TALE
 from core.tokenizers.train import Kind, train
 from core.turns import turns
 from core.ui import crowd
-from core.ui.crowd import OpenTabs
+from core.ui.crowd import OpenTabs, Tab
 from tests import tiny
 from tests.pages import opened, shown
 
@@ -67,6 +67,20 @@ def test_a_tab_keeps_its_place_until_it_is_closed() -> None:
     assert places.refused == 1
     opened.remove("a")
     assert [places.admit(tab, opened.__contains__, 2) for tab in "cba"] == [True, True, False]
+
+
+def test_one_address_leaves_places_to_others_and_a_frame_shares_that_of_its_page() -> None:
+    def admitted(*tabs: Tab, most: int = 10) -> int:
+        here = OpenTabs()
+        return sum(here.admit(str(number), lambda _: True, most, tab) for number, tab in enumerate(tabs))
+
+    assert admitted(*[Tab("10.0.0.1")] * 20) == 9
+    assert admitted(*[Tab("10.0.0.1")] * 20, *[Tab("10.0.0.2")] * 2) == 10
+    assert admitted(*[Tab()] * 20) == 10, "on this machine, or behind a proxy that names no address"
+    assert admitted(*[Tab("10.0.0.1")] * 20, most=1) == 1
+    assert admitted(*[Tab("10.0.0.1"), Tab("10.0.0.1", framed=True)] * 9) == 18, "nine students on a lesson"
+    assert admitted(*[Tab("10.0.0.1"), Tab("10.0.0.1", framed=True)] * 9, Tab("10.0.0.2"), Tab("10.0.0.2", True)) == 20
+    assert admitted(*[Tab(framed=True)] * 20) == 10
 
 
 def test_one_more_visitor_reads_that_the_server_is_full(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,6 +115,52 @@ OPTIONS: dict[str, str | None] = {"server.baseUrlPath": "/atlas/", "server.addre
 """What the host configured of Streamlit."""
 
 
+def handshake(origin: str | None, host: str) -> str:
+    """The type of the first message that answers a WebSocket's handshake."""
+    sent: list[Any] = []
+
+    async def accept(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "websocket.accept"})
+
+    async def ask() -> None:
+        async def receive() -> dict[str, Any]:
+            return {"type": "websocket.connect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message["type"])
+
+        headers = [(b"host", host.encode()), *([(b"origin", origin.encode())] if origin else [])]
+        await server.Secured(accept)(
+            {"type": "websocket", "path": "/_stcore/stream", "headers": headers}, receive, send
+        )
+
+    with ThreadPoolExecutor(1) as apart:
+        apart.submit(asyncio.run, ask()).result()
+    return str(sent[0])
+
+
+def test_only_a_page_of_ours_or_one_that_the_host_names_opens_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATLAS_HOSTS", "atlas.example.org")
+    options = {"server.corsAllowedOrigins": ["https://other.example.org/"], "server.enableCORS": True}
+    monkeypatch.setattr(server.config, "get_option", options.get)
+    here = "localhost:8501"
+    may = {
+        (None, here): True,
+        ("http://localhost:8501", here): True,
+        ("http://localhost:8502", here): False,
+        ("http://127.0.0.1:8501", here): False,
+        ("http://localhost", here): False,
+        ("https://evil.example", here): False,
+        ("null", here): False,
+        ("http://[x", here): False,
+        ("https://atlas.example.org", "atlas.example.org"): True,
+        ("https://other.example.org", "atlas.example.org"): True,
+        ("https://other.example.org:8443", "atlas.example.org"): False,
+    }
+    answers = {ask: handshake(*ask) == "websocket.accept" for ask in may}
+    assert answers == may
+
+
 def test_below_a_prefix_the_routes_answer_with_and_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.config, "get_option", OPTIONS.get)
     app = Starlette(routes=server.routes(), middleware=server.MIDDLEWARE)
@@ -180,6 +226,8 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StarletteSessionClient, "write_forward_msg", StarletteSessionClient.write_forward_msg)
     monkeypatch.setattr(StarletteSessionClient, "__init__", StarletteSessionClient.__init__)
     monkeypatch.setattr(MemoryUploadedFileManager, "add_file", MemoryUploadedFileManager.add_file)
+    monkeypatch.setattr(MemoryUploadedFileManager, "get_upload_urls", MemoryUploadedFileManager.get_upload_urls)
+    monkeypatch.setattr(crowd, "open_tabs", crowd.OpenTabs())
     usual = config.get_option("server.maxUploadSize")
     try:
         server.follow_limits()
@@ -200,10 +248,24 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(1) as apart:  # a journey of this process may have a loop of its own
         apart.submit(asyncio.run, send_pages(monkeypatch)).result()
     uploads = MemoryUploadedFileManager("/upload")
+    for tab in ("tab", "another", "small"):
+        crowd.open_tabs.admit(tab, lambda _: True, 1_000)
     for number in range(9):
         file = UploadedFileRec(str(number), "recipe.json", "application/json", b"{}")
         uploads.add_file(session_id="tab", file=file)  # as Streamlit's route calls it
     assert list(uploads.file_storage["tab"]) == ["5", "6", "7", "8"]
+    uploads.add_file(session_id="never ran a page", file=UploadedFileRec("0", "a", "", b"x"))
+    assert "never ran a page" not in uploads.file_storage
+    for tab, name in (("tab", "9"), ("tab", "10"), ("another", "1"), ("small", "2"), ("another", "3")):
+        size = 100_000 if tab == "small" else 1_500_000
+        uploads.add_file(session_id=tab, file=UploadedFileRec(name, "weights.safetensors", "", bytes(size)))
+    kept = {tab: list(files) for tab, files in uploads.file_storage.items()}
+    assert kept == {"tab": ["10"], "another": ["3"], "small": ["2"]}, "whoever holds the most loses the oldest"
+    assert sum(len(file.data) for files in uploads.file_storage.values() for file in files.values()) <= 4_000_000
+    uploads.add_file(session_id="small", file=UploadedFileRec("huge", "weights.safetensors", "", bytes(9_000_000)))
+    assert list(uploads.file_storage["small"]) == ["huge"], "the latest stays whatever its size"
+    assert len(uploads.get_upload_urls("tab", [""] * 1_500_000)) == 4
+    assert config.get_option("server.maxWidgetStateSize") == 1
 
 
 async def send_pages(monkeypatch: pytest.MonkeyPatch) -> None:
