@@ -428,8 +428,8 @@ def follow_limits() -> None:
         add(manager, session_id, file)
         for old in list(manager.file_storage[session_id])[:-_UPLOADS]:
             manager.remove_file(session_id, old)
-        while excess(manager) > 0 and (old := oldest_of_the_largest(manager, file)) is not None:
-            manager.remove_file(*old)
+        while excess(manager) > 0 and (oldest := oldest_of_the_largest(manager, file)) is not None:
+            manager.remove_file(*oldest)
 
     def excess(manager: MemoryUploadedFileManager) -> int:
         return sum(map(_size, list(manager.file_storage.values()))) - settings().media_bytes

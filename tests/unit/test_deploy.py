@@ -118,7 +118,8 @@ def test_compose_agrees_with_the_dockerfile_and_the_settings() -> None:
     assert f"{env['HOME']}/.cache/huggingface" in targets
     assert {service["environment"][f"ATLAS_{name}_DIR"] for name in ("LESSONS", "CONTENT")} <= {*targets}
     knobs = {f"ATLAS_{name.upper()}" for name in Settings.model_fields}
-    assert set(service["environment"]) - {"STREAMLIT_SERVER_BASE_URL_PATH"} <= knobs
+    streamlits = {"STREAMLIT_SERVER_BASE_URL_PATH", "STREAMLIT_SERVER_COOKIE_SECRET"}
+    assert set(service["environment"]) - streamlits <= knobs
     assert {name for name in env if name.startswith("ATLAS_")} <= knobs
 
 
@@ -155,6 +156,13 @@ def test_compose_at_scale_names_what_there_is() -> None:
     assert all(found[2] in {route.path for route in server.routes()} for name in apps if (found := probes[name]))
     assert probes["proxy"] is not None
     assert f"location = {probes['proxy'][2]} " in nginx
+    (zone,) = re.findall(r"limit_conn_zone \$binary_remote_addr zone=(\w+):", nginx)
+    assert int(re.findall(rf"limit_conn {zone} (\d+);", nginx)[0]) > 2 * 80, (
+        "a class of 80 behind one router, on a lesson"
+    )
+    forwarded = "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;" in nginx
+    assert forwarded == all(services[name]["environment"]["FORWARDED_ALLOW_IPS"] == "*" for name in apps)
+    assert not any("ports" in services[name] for name in apps), "nobody else names a visitor's address"
     options = {word.partition("=")[0].removeprefix("--") for word in services["engine"]["command"] if word[:2] == "--"}
     assert options <= set(inspect.signature(serve).parameters)
     assert services["engine"]["command"][:4] == ["python", "-m", "core", "serve"]
