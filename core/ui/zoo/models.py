@@ -194,8 +194,10 @@ def _bytes(count: int) -> str:
 def _quality(measure: Measure | None) -> Cell:
     if measure is None:
         return "not stated"
-    between = f", 95% interval {interval(measure)} (n = {measure.n:,})" if measure.n else ""
-    return (with_unit(digits(measure.value), measure.unit), f"{measure.name}{between}", measure.on)
+    between = (
+        [f"95% interval {interval(measure)}, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{measure.n:,}"] if measure.n else []
+    )
+    return (with_unit(digits(measure.value), measure.unit), measure.name, *between, measure.on)
 
 
 def _time(timing: Timing | None, failure: str | None) -> Cell:
