@@ -1,9 +1,12 @@
-"""Every question of every bundled lesson has the computed answer among its options."""
+"""Every question of every bundled lesson has the computed answer among its options, and no other option is close."""
 
 from __future__ import annotations
 
 import pytest
 
+from core import checkpoints
+from core.attention.roles.everyhead import rows
+from core.lessons.checks import Attended, BestHead, Prediction
 from core.lessons.lesson import Lesson, lessons
 from tests.app.test_lessons import is_answerable
 
@@ -19,3 +22,27 @@ STEPS = [
 @pytest.mark.parametrize("step", STEPS)
 def test_the_options_hold_the_answer(step):
     assert is_answerable(step)
+
+
+def values(step) -> dict[str, float]:
+    """What the answer is the largest of, by option: a probability, a weight, a score."""
+    check = step.check
+    if isinstance(check, Prediction):
+        best = check.best(1_000)
+        found = zip((token.strip() for token in best.tokens), best.probabilities, strict=True)
+    elif isinstance(check, Attended):
+        own, row = check.row()
+        found = zip(own.key_tokens, row, strict=True)
+    else:
+        every = [row for row in rows((checkpoints.get(check.model),)) if check.relation in (None, row.relation)]
+        found = ((f"{r.layer}-{r.head}", r.right if check.relation else r.score(check.score)) for r in every)
+    return {name: value for name, value in found if name in step.options and value is not None}
+
+
+@pytest.mark.parametrize(
+    "step", [param for param in STEPS if isinstance(param.values[0].check, Prediction | Attended | BestHead)]
+)
+def test_no_other_option_is_close(step):
+    by_option = values(step)
+    answer = by_option.pop(step.check.answer())
+    assert answer > 1.2 * max(by_option.values(), default=0.0), by_option
