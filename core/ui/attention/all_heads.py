@@ -124,7 +124,7 @@ def _picture(score: str, scored: Scored, view: View) -> None:
     top, best = scored[0]
     picked: Any = Panel(
         "heads",
-        view.words.part("Title", score=meaning(score).capitalize()),
+        view.words.part("Title", score=meaning(score)[:1].upper() + meaning(score)[1:]),
         depth_dots(dots, theme=theme()),
         view.words.part("Alt", count=len(scored), score=meaning(score), head=_name(best), value=f"{top:.2f}"),
         table,
