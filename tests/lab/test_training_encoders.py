@@ -13,6 +13,8 @@ from safetensors.torch import load_file
 from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
+from lab import evaluate
+from lab.objective import Share
 from lab.objectives import electra, encoder
 from lab.objectives.encoder import (
     EncoderModel,
@@ -234,3 +236,8 @@ def test_the_area_under_the_curve_is_the_share_of_pairs_in_order() -> None:
     scores, labels = torch.tensor([0.1, 0.9, 0.4, 0.3]), torch.tensor([False, True, False, True])
     assert electra.area(scores, labels) == 3 / 4  # 0.3 lies below 0.4
     assert electra.area(scores, scores > 0.35) == 1.0
+
+
+def test_a_count_becomes_a_row_with_its_trials() -> None:
+    found = evaluate.rows({"a story": {"top-1": Share(1, 3), "bits per byte": 1.5}})
+    assert [(m.name, m.value, m.n) for m in found] == [("top-1", 33.33, 3), ("bits per byte", 1.5, 0)]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from core.training import evaluate
 
 from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Card, Measure, read_card
@@ -81,10 +80,3 @@ def test_the_interval_of_a_share() -> None:
     low, high = Measure("top-1", 50.0, "%", "ten texts", n=10).interval or (0.0, 0.0)
     assert (low, high) == pytest.approx((23.66, 76.34), abs=0.01)
     assert Measure("bits per byte", 1.3, "bits", "a story").interval is None
-
-
-def test_a_count_becomes_a_row_with_its_trials() -> None:
-    from core.training.objective import Share
-
-    found = evaluate.rows({"a story": {"top-1": Share(1, 3), "bits per byte": 1.5}})
-    assert [(m.name, m.value, m.n) for m in found] == [("top-1", 33.33, 3), ("bits per byte", 1.5, 0)]
