@@ -39,6 +39,7 @@ from core.language.tokens import (
     own_language,
     pieces_of,
     read_piece,
+    remarks,
     style,
     tokenize,
     words,
@@ -106,9 +107,11 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
             f"{checkpoint.spec.name} has no mask token: it was not trained to predict masked words. "
             "Choose an encoder with a masked-token head."
         )
+    typed = text
     text, notes = translate_masks(clean(text, MAX_CHARS), str(mask))
     tokens = tokenize(checkpoint, text)
     check_length(checkpoint, len(tokens))
+    notes += remarks(checkpoint.tokenizer, typed, tokens)
     masked, numbers = masked_positions(tokens, int(mask_id), positions), words(tokens)
     for number in dict.fromkeys(numbers[i] for i in masked if tokens[i].id != mask_id):
         word = [tokens[i].text for i in masked if numbers[i] == number]

@@ -54,6 +54,7 @@ def byte_alphabet() -> dict[str, int]:
 
 
 _BYTES = byte_alphabet()
+_SENTINEL = "<extra_id_"  # of T5, typed where a span is missing, as a mask is
 _FALLBACK = re.compile(r"<0x([0-9A-F]{2})>")
 _FALLBACKS = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
 
@@ -211,6 +212,34 @@ def describe(
             replaced = text[max(0, start) : max(0, end)]
         tokens.append(Token(int(token_id), piece, shown, start, end, False, goes_on, leading, replaced))
     return tuple(tokens)
+
+
+def remarks(tokenizer: transformers.PreTrainedTokenizerBase, typed: str, tokens: Sequence[Token]) -> list[str]:
+    """Sentences on what a model reads otherwise than a visitor may think: line breaks, marks, unknown words.
+
+    Args:
+        typed: the text before cleaning.
+        tokens: of the cleaned text.
+    """
+    said = []
+    if len(typed.strip().splitlines()) > 1:
+        said.append("This model reads a line break as a space.")
+    limit = getattr(
+        getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None), "max_input_chars_per_word", 0
+    )
+    mask = tokenizer.mask_token_id
+    typed_marks = (t for t in tokens if t.special and t.end > t.start >= 0)
+    for marker in dict.fromkeys(t.piece for t in typed_marks if t.id != mask and not t.piece.startswith(_SENTINEL)):
+        said.append(f"“{marker}” is a special token of this model; it reads the mark, not the letters.")
+    for token in tokens:
+        if token.replaced:
+            word = visible(token.replaced)
+            short = word if len(word) <= 30 else word[:29] + "…"
+            why = (
+                f"is longer than {limit} characters" if 0 < limit < len(token.replaced) else "is not in the vocabulary"
+            )
+            said.append(f"“{short}” {why}, so the model reads {token.piece} in its place.")
+    return list(dict.fromkeys(said))
 
 
 def whole_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -130,3 +130,10 @@ def test_the_table_of_a_head_has_a_column_for_every_token(checkpoint_dir: Path, 
     assert {"the", "the (2)", "the (3)"} <= set(table.columns)
     for row, weights in zip(table.values.tolist(), shown.weights[0, 1], strict=True):
         assert row[1:] == pytest.approx(weights.tolist())
+
+
+def test_what_a_model_reads_otherwise_is_said_below_its_text(checkpoint_dir: Path) -> None:
+    said = shown(page(model="minilm", text="I saw a 💩 [SEP] here"))
+    assert "“💩” is not in the vocabulary" in said
+    assert "is a special token of this model" in said
+    assert "is not in the vocabulary" not in shown(page(model="minilm"))

@@ -173,6 +173,8 @@ def test_a_beam_search_and_its_length_penalty() -> None:
     assert frame["step"].max() == 5
     assert (frame.groupby("step")["fate"].apply(lambda f: (f == "kept").sum()) <= 2).all()
     assert "Greedy decoding finds" in shown(at)
+    assert "to the power α = 1, the length penalty" in shown(at)
+    assert "to the power α = 0.5" in shown(opened(tab="beam", beams="2", depth="5", lengthpenalty="0.5"))
 
 
 def test_the_cache_is_measured_and_kept() -> None:

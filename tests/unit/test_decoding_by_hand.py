@@ -256,7 +256,7 @@ def test_the_tree_has_an_edge_for_every_node() -> None:
         (Node((1,), " a", -1.0, -1.0, -1.0, "kept", True), Node((2,), " b", -2.0, -2.0, -2.0, "pruned", False)),
         (Node((1, 5), " <i>", -0.5, -1.5, -0.75, "finished", True), Node((1, 6), " d", -3, -4, -2, "pruned", False)),
     )
-    grown = Tree(nodes, (("a", -1.5, -0.75),), (1, 5), "length")
+    grown = Tree(nodes, (("a", 2, -1.5, -0.75),), (1, 5), "length", 1.0)
     figure = beam_tree(grown, VERMILION, theme=LIGHT)
     edges = sum(sum(x is None for x in trace.x) for trace in figure.data if trace.mode == "lines")
     assert edges == 4

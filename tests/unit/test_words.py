@@ -60,6 +60,18 @@ def test_an_unknown_word_keeps_what_was_typed() -> None:
     assert tokenize(checkpoints.load("minilm"), "a [UNK]")[2].replaced is None
 
 
+def test_what_a_model_reads_otherwise_is_said() -> None:
+    checkpoint = checkpoints.load("minilm")
+    long = "a" * 101
+    assert prepare(checkpoint, f"one\ntwo [SEP] 💩 {long} [MASK]").notes == (
+        "This model reads a line break as a space.",
+        "“[SEP]” is a special token of this model; it reads the mark, not the letters.",
+        "“💩” is not in the vocabulary, so the model reads [UNK] in its place.",
+        f"“{'a' * 29}…” is longer than 100 characters, so the model reads [UNK] in its place.",
+    )
+    assert prepare(checkpoint, "a plain sentence").notes == ()
+
+
 def test_a_guess_at_an_unknown_word_is_compared_with_what_was_typed() -> None:
     checkpoint = checkpoints.load("minilm")
     sentence = prepare(checkpoint, "I saw a 💩 here", (4,))

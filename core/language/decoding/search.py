@@ -64,6 +64,13 @@ class Round:
         return tuple(h for h in self.candidates if h.fate == "kept")
 
 
+def length_penalty(checkpoint: Checkpoint, decoding: Decoding) -> float:
+    """The power α of the length that divides a sum: that of ``decoding``, else the model's own, else 1."""
+    model: Any = checkpoint.model
+    own = getattr(model.generation_config, "length_penalty", None)
+    return float(decoding.length_penalty if decoding.length_penalty is not None else 1.0 if own is None else own)
+
+
 def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[Round]:
     """The rounds of a search.
 
@@ -74,8 +81,7 @@ def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Seq
     reader, wording = Reader(model, start.source), Wording(checkpoint.tokenizer)
     ends, banned = end_ids(model), banned_ids(model)
     config = model.generation_config
-    own = getattr(config, "length_penalty", None)
-    alpha = float(decoding.length_penalty if decoding.length_penalty is not None else 1.0 if own is None else own)
+    alpha = length_penalty(checkpoint, decoding)
     stop_at_once = getattr(config, "early_stopping", False) is True
     running: tuple[Hypothesis, ...] = (Hypothesis(()),)
     finished: tuple[Hypothesis, ...] = ()
@@ -197,11 +203,13 @@ class Tree:
 
     rows: tuple[tuple[Node, ...], ...]
     """The nodes of each step, the highest score first."""
-    results: tuple[tuple[str, float, float], ...]
-    """The finished texts with score and rank, best first; the running ones if none is finished."""
+    results: tuple[tuple[str, int, float, float], ...]
+    """The finished texts with length in tokens, score and rank, best first; the running ones if none is finished."""
     ids: tuple[int, ...]
     """The returned text."""
     reason: str
+    alpha: float
+    """The length penalty."""
 
 
 def tree(checkpoint: Checkpoint, start: Start, decoding: Decoding) -> Tree:
@@ -226,4 +234,5 @@ def tree(checkpoint: Checkpoint, start: Start, decoding: Decoding) -> Tree:
         )
         for row in expanded
     )
-    return Tree(rows, tuple((wording.text(h.ids), h.score, h.rank) for h in best), ids, now.reason)
+    results = tuple((wording.text(h.ids), len(h.ids), h.score, h.rank) for h in best)
+    return Tree(rows, results, ids, now.reason, length_penalty(checkpoint, decoding))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import fields
 from functools import partial
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -113,8 +114,19 @@ def one_head(view: View) -> None:
         opens = None
     heads_panel(trace, state, spec.branch, row, chosen.menu, opens)
     config = session.checkpoint(spec.slug).model.config
+    _shared_keys(config, view)
     if (kinds := getattr(config, "attention_layers", None)) and trace.decoder is not None:
         _local(trace.decoder, tuple(kinds), int(config.window_size), view)
+
+
+def _shared_keys(config: Any, view: View) -> None:
+    """Say which heads of queries read the same keys and values as the chosen one, if any do."""
+    heads, keys = (getattr(config, name, None) for name in ("num_attention_heads", "num_key_value_heads"))
+    if not heads or not keys or heads == keys:
+        return
+    shared = heads // keys
+    first = (view.state.number("head", 1) - 1) // shared * shared + 1
+    view.note("Shared keys", first=first, last=first + shared - 1, heads=heads, keys=keys)
 
 
 def _local(attention_map: AttentionMap, kinds: tuple[str, ...], window: int, view: View) -> None:

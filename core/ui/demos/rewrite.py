@@ -20,6 +20,7 @@ from core.language.generate import steps_along
 from core.language.noise import EVERYDAY, NOISES, RATES, Noise, TokenizedText, changed, characters, noisy, tokenize_both
 from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
+from core.language.tokens import remarks
 from core.language.translate import MAX_CHARS, Alignment, Request
 from core.language.types import Decoding, Token
 from core.objectives.corruptions import CORRUPTIONS, corrupt_text
@@ -234,6 +235,8 @@ def draw(view: DemoView) -> None:
         source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind, rate)
     original = clean(typed, MAX_CHARS)
     request = translate.prepare(checkpoint, source, task.slug)
+    for remark in remarks(checkpoint.tokenizer, source, request.tokens):
+        left.caption(plain(remark))
     with right:
         run, shown = _generate(view, request, source, decoding, covered, None if kind == NO_CORRUPTION else original)
     if shown and run.steps:

@@ -72,14 +72,15 @@ def _tree(chosen: Setup, decoding: Decoding) -> Tree:
 
 def _results(view: View, tree: Tree, greedy: Tree) -> None:
     """Draw the finished texts in order of rank, beside the greedy one."""
-    rows = [(text.strip() or "∅", minus(score), minus(rank)) for text, score, rank in tree.results]
+    rows = [(text.strip() or "∅", str(length), minus(score), minus(rank)) for text, length, score, rank in tree.results]
     title = view.words.label("results")
     st.subheader(title, anchor=False)
-    text_table(TextTable(("Text", "Sum", "Rank"), rows, title, (42, 29, 29), (1, 2)))
+    text_table(TextTable(("Text", "Tokens", "Sum", "Rank"), rows, title, (40, 18, 21, 21), (1, 2, 3)))
+    view.note("Rank", alpha=f"{tree.alpha:g}")
     if tree.ids == greedy.ids:
         view.say("Greedy")
         return
-    (text, score, _), best = greedy.results[0], tree.results[0][1]
+    (text, _, score, _), best = greedy.results[0], tree.results[0][2]
     more = "more" if best > score else "less"
     st.markdown(
         terms("Greedy decoding")

@@ -20,7 +20,7 @@ from core.language.codes import codes_of
 from core.language.segments import SEGMENT, has_memory
 from core.language.tasks import tasks
 from core.language.text import Count, clean, last_window, window
-from core.language.tokens import max_tokens
+from core.language.tokens import max_tokens, remarks, tokenize
 from core.links import parameters as link
 from core.settings import settings
 from core.ui.links import PageState
@@ -126,6 +126,10 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = No
     second, count = values.get(SECOND.name, ""), values.get(COUNT.name, 0)
     task = None if values.get(TASK.name) == NONE else values.get(TASK.name)
     part = text_part(spec, state, text, second=second, ahead=count, task=task or "", most=most)
+    checkpoint = session.checkpoint(spec.slug)
+    read = [token for one in (part, second) if one for token in tokenize(checkpoint, one)]
+    for remark in remarks(checkpoint.tokenizer, "" if spec.offers("continues") else text, read):
+        st.caption(plain(remark))
     return Chosen(spec, part, second, task, count, menu)
 
 
