@@ -129,6 +129,7 @@ else:
 
     interpreter.share_heaps()
     server.leave_texts_out_of_logs()
+    server.keep_waiting_values()
     app = st.App(__file__, routes=server.routes(), middleware=server.MIDDLEWARE)
     Thread(target=check_settings, daemon=True).start()
     server.warm_up()

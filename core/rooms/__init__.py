@@ -329,6 +329,10 @@ class Rooms:
         self._store.expire(name, KEEP)
         return True
 
+    def given(self, code: str, follower: str, question: Question) -> str | None:
+        """What ``follower`` has answered, also in a session before this one."""
+        return self._store.hget(_name(code, "answers", question.number), follower)
+
     def answers(self, code: str, question: Question) -> list[tuple[str, int]]:
         """The answers to ``question`` so far, as :func:`tally` counts them."""
         return tally(self._store.hgetall(_name(code, "answers", question.number)).values(), question.options)

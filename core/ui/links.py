@@ -99,6 +99,8 @@ class PageState:
     """What the foot of the page offers of each figure drawn in this run (:class:`core.ui.panel.Offer`)."""
     mends: bool = False
     """Whether the browser's URL is to be replaced, since it lacks what the view shows, or has what it refuses."""
+    before: Mapping[str, str] = field(default_factory=dict)
+    """The query of the page before, which the browser takes along if it receives it after the click."""
     replaces: bool = False
     """Whether the browser replaces its URL by one with the sentence, which adds no step to the history."""
 
@@ -213,6 +215,7 @@ def open_page(page: str) -> PageState:
         st.session_state[_slot(page)] = stored
     if addressed or elsewhere:
         stored.back = by_history()
+    former: _Stored | None = st.session_state.get(_slot(st.session_state.get(_PAGE, ""))) if elsewhere else None
     st.session_state[_PAGE] = page  # last: a run that ended earlier has not opened the page
     for sentence in stored.refused:
         # Without glossary links: such a sentence quotes the words of a URL (tab, epoch, rotary).
@@ -227,6 +230,7 @@ def open_page(page: str) -> PageState:
         travels=not stored.back,
         entered=elsewhere and not by_history(),
         mends=ahead and by_history(),
+        before=former.sent if former is not None and former.sent != address else {},
     )
 
 
@@ -478,7 +482,9 @@ def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None
         data["page"] = state.page
     if whole and (state.mends or (state.arrived and state.entered)):
         state.replaces = True
-        data["old"] = urlencode(st.query_params.to_dict())
+    old = [st.query_params.to_dict()] * state.replaces + ([state.before] if state.before else [])
+    if whole and old:
+        data["old"] = tuple(map(urlencode, old))
     if whole:
         COPY.draw(state.key("copy"), data)
     mode_button()

@@ -267,7 +267,13 @@ def _answer(seat: Seat, question: Question) -> None:
         _bars(seat.code, question)
         return
     key = f"atlas.room.answer.{question.number}"
-    given = st.session_state.get(f"{key}.given")
+    if f"{key}.given" not in st.session_state:  # a session ends after a long cut, the tab's seat does not
+        try:
+            st.session_state[f"{key}.given"] = rooms().given(seat.code, seat.follower, question)
+        except AtlasError as error:
+            st.caption(plain(str(error)))
+            return
+    given = st.session_state[f"{key}.given"]
     if question.options:
         chosen = st.pills(
             label("answer"),

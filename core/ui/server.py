@@ -399,6 +399,29 @@ def metrics_registry() -> CollectorRegistry:
     return registry
 
 
+def keep_waiting_values() -> None:
+    """Let a widget's value that waits for a run survive a click on another page, whose request lacks it.
+
+    Streamlit merges the requests that wait. Of the widgets that the later one lacks, it keeps only clicks.
+    """
+    from streamlit.proto.WidgetStates_pb2 import WidgetStates
+    from streamlit.runtime.scriptrunner_utils import script_requests
+
+    merge = script_requests._coalesce_widget_states
+
+    def merged(old: WidgetStates | None, new: WidgetStates | None) -> WidgetStates | None:
+        both = merge(old, new)
+        if old and new and both:
+            there = {state.id for state in both.widgets}
+            lacking = (state for state in old.widgets if state.id not in there)
+            both.widgets.extend(
+                s for s in lacking if s.WhichOneof("value") not in script_requests._TRIGGER_PROTO_FIELDS
+            )
+        return both
+
+    script_requests._coalesce_widget_states = merged
+
+
 def follow_limits() -> None:
     """Apply our limits to what Streamlit stores: uploads, files to download, messages that wait to be sent.
 

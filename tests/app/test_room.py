@@ -113,6 +113,24 @@ def test_a_reload_keeps_the_seat_and_a_lost_room_is_opened_again(lead: Rooms) ->
     assert back[1].title[0].value == back[0].title[0].value == "Timeline"
 
 
+@pytest.mark.parametrize(("options", "box", "answer"), [("one\ntwo", "pills", 1), ("", "text_input", "king")])
+def test_an_answer_is_still_shown_to_whoever_comes_back_in_another_session(
+    options: str, box: str, answer: int | str
+) -> None:
+    leads, code = leading()
+    widget(leads.text_area, WORDS.label("options")).set_value(options)
+    widget(leads.button, WORDS.label("send")).click().run()
+    follows = following(code)
+    widget(getattr(follows, box), WORDS.label("answer")).set_value(answer).run()
+    back = opened("timeline")
+    seat = follows.session_state["atlas.room"]
+    back.session_state["atlas.room.kept--sent"] = Kept(code=code, token="", follower=seat.follower)
+    back.run()
+    assert widget(getattr(back, box), WORDS.label("answer")).value == answer
+    assert WORDS.part("Answered") in shown(back)
+    assert WORDS.part("Answered") not in shown(following(code))
+
+
 def test_a_code_is_typed_and_a_full_or_ended_room_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     own = settings().model_copy(update={"max_followers": 1})
     monkeypatch.setattr(module, "settings", lambda: own)

@@ -27,10 +27,10 @@ export default function (component) {
     if (draft === null) tell(`Your lesson has ${data.most} steps, the most`);
     else tell(writeDraft(draft) ? `Step ${draft.steps.length} of your lesson, on the page Lessons` : "This browser stores nothing");
   };
-  // The visitor's sentence arrived: the address carries it, too, without a step of Back. An address that changed since
-  // is left alone.
+  // The address is not the view's, which it shall be without a step of Back: the visitor's sentence has arrived, or what
+  // was typed or refused, or the query of the page before. An address that changed since is left alone.
   const same = (query) => new URLSearchParams(query).toString() === new URLSearchParams(window.location.search).toString();
-  if (data.old !== undefined && same(data.old)) {
+  if (data.old?.some(same)) {
     const query = data.query ? `?${data.query}` : "";
     window.history.replaceState(window.history.state, "", window.location.pathname + query);
   }

@@ -24,6 +24,25 @@ window.atlasUncovers ??= addEventListener("click", ({ target, ctrlKey, metaKey }
     document.querySelector("[data-testid=stMain]").scrollTo(0, 0);
 }) ?? true;
 
+// A box sends what was typed when it loses the focus, which Back does not take from it. It sends it a moment later: a
+// link pressed at once would overtake it, and what the box sends for the page before would call that page back.
+window.atlasSends ??= (() => {
+  const links = "[data-testid=stSidebarNav] a, [data-testid=stPageLink] a";
+  let left = -Infinity;
+  addEventListener("popstate", () => document.activeElement?.blur(), true);
+  addEventListener("focusout", ({ target }) => {
+    if (target.matches?.(FIELDS)) left = performance.now();
+  }, true);
+  addEventListener("click", (event) => {
+    const link = event.isTrusted && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.target.closest?.(links);
+    if (!link || performance.now() - left > 100) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    setTimeout(() => link.click(), 100);
+  }, true);
+  return true;
+})();
+
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const button = parentElement.querySelector("button");

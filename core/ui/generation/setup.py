@@ -108,8 +108,16 @@ def setup(view: View, *, length: bool = True, also: int = 0, prompt: str = PROMP
 
 def number_box(number: Number, value: float, key: str) -> float:
     if number.whole:
-        return float(st.number_input(number.name, int(number.low), int(number.high), int(value), key=key, width=102))
-    return float(st.number_input(number.name, number.low, number.high, value, number.step, key=key, width=102))
+        return float(
+            st.number_input(
+                number.name, int(number.low), int(number.high), int(value), key=key, persist_state="session", width=102
+            )
+        )
+    return float(
+        st.number_input(
+            number.name, number.low, number.high, value, number.step, key=key, persist_state="session", width=102
+        )
+    )
 
 
 def _task(spec: CheckpointSpec, state: PageState, prompt: str) -> tuple[str | None, str]:

@@ -137,7 +137,7 @@ def _first(view: View, rule: Rule, wanted: Mapping[str, float]) -> list[tuple[Ru
         title, number = PROCESSORS[name]
         on, value_column = st.columns([3, 2], vertical_alignment="bottom")
         with on:
-            used = st.checkbox(title, name in wanted, key=state.key(f"first.{name}"))
+            used = st.checkbox(title, name in wanted, key=state.key(f"first.{name}"), persist_state="session")
         with value_column:
             value = number_box(number, wanted.get(name, number.start), state.key(f"first.{name}.value"))
         if used:

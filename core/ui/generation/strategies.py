@@ -143,6 +143,7 @@ def _controls(state: PageState, cards: Sequence[Card], shown: Sequence[Card], nu
             index=list(NAMES).index(card.kind),
             format_func=NAMES.__getitem__,
             key=f"{key}.kind",
+            persist_state="session",
             width=190,
         )
         if bounded := number_of(card.kind):

@@ -23,7 +23,7 @@ from core.language.text import Count, clean, last_window, window
 from core.language.tokens import max_tokens, remarks, tokenize
 from core.links import parameters as link
 from core.settings import settings
-from core.ui.links import PageState
+from core.ui.links import PageState, store
 from core.ui.page import plain
 from core.ui.param import Carried, Choice, Control, Integer, Param, Text, differing, draw_settings, settings_popover
 
@@ -275,13 +275,21 @@ def part_numbers(
     begin = min(max(first, 1), total)
     step = 16 if unit == "token" else 10
     key = state.key(f"{name}.first.{tag}.{total}")
-    first = int(st.number_input(f"From {unit}", 1, total, begin, step, key=key, width=140))
+    sent = {"on_change": _sent, "args": (name, key, None, last)}
+    first = int(st.number_input(f"From {unit}", 1, total, begin, step, key=key, width=140, **sent))
     low, high = reach(first)
     end = max(low, min(last, high)) if last >= first else high
     key = state.key(f"{name}.last.{tag}.{total}.{first}")
-    last = int(st.number_input(f"to {unit}", low, high, end, step, key=key, width=140))
+    sent = {"on_change": _sent, "args": (name, key, first, None)}
+    last = int(st.number_input(f"to {unit}", low, high, end, step, key=key, width=140, **sent))
     state.set(**{name: () if (first, last) == usual else (first, last)})
     return first, last
+
+
+def _sent(name: str, key: str, first: int | None, last: int | None) -> None:
+    """Store a bound as it arrives, before a run draws its box; the other one is given."""
+    number = int(st.session_state[key])
+    store(key, {name: (first or number, last or number)})
 
 
 def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) -> int:

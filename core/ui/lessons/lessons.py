@@ -347,11 +347,19 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
             index=None,
             format_func=label.__getitem__,
             key=box,
+            persist_state="session",
             label_visibility="collapsed",
         )
     else:
         box = view.state.key(f"number.{tag}")
-        given = st.number_input(plain(step.question), value=None, key=box, label_visibility="collapsed", format="%g")
+        given = st.number_input(
+            plain(step.question),
+            value=None,
+            key=box,
+            persist_state="session",
+            label_visibility="collapsed",
+            format="%g",
+        )
     st.button("Check", key=view.state.key(f"check.{tag}"), on_click=_take_answer, args=(slot, box))
     tried = _tried().get(slot)
     if tried is None or not (tried.shown or given == tried.given):

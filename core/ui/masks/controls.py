@@ -62,6 +62,7 @@ def _masks(view: View) -> tuple[kinds.Choice, DeltaGenerator]:
                 (_ALONE, *kinds.JOINS),
                 index=1 + kinds.JOINS.index(linked.joins[slot]) if slot < len(linked.joins) else 0,
                 key=state.key(f"masks.join.{slot}"),
+                persist_state="session",
                 width=115,
                 help=view.words.label("combine"),
             )
@@ -95,6 +96,7 @@ def _term(slot: int, linked: kinds.Choice, before: kinds.Choice | None, view: Vi
         index=offered.index(first),
         format_func=lambda key: kinds.KINDS[key].title,
         key=view.state.key(f"masks.kind.{slot}"),
+        persist_state="session",
         width=200,
     )
     numbers, key = there.numbers if there and there.kind == kind else kinds.usual(kind), f"masks.{slot}.{kind}"
@@ -115,9 +117,23 @@ def _number(kind: str, setting: kinds.Setting, number: int, key: str) -> int:
     low = setting.low
     if setting.names:
         names = [name.capitalize() for name in setting.names]
-        return low + names.index(st.selectbox(setting.label, names, index=number - low, key=key, width=180))
+        return low + names.index(
+            st.selectbox(setting.label, names, index=number - low, key=key, persist_state="session", width=180)
+        )
     help = kinds.setting_help(kind, setting.label)
-    return int(st.number_input(setting.label, low, setting.high, number, setting.step, key=key, width=140, help=help))
+    return int(
+        st.number_input(
+            setting.label,
+            low,
+            setting.high,
+            number,
+            setting.step,
+            key=key,
+            persist_state="session",
+            width=140,
+            help=help,
+        )
+    )
 
 
 def _positions(kind: str, numbers: tuple[int, ...], key: str, view: View) -> tuple[int, ...]:
@@ -125,7 +141,9 @@ def _positions(kind: str, numbers: tuple[int, ...], key: str, view: View) -> tup
     most = kinds.KINDS[kind].many
     help = view.words.part("Positions: help", most=most)
     shown = ", ".join(map(str, numbers))
-    typed = st.text_input("Positions, from 0", shown, max_chars=60, key=key, width=170, help=help)
+    typed = st.text_input(
+        "Positions, from 0", shown, max_chars=60, key=key, persist_state="session", width=170, help=help
+    )
     positions = sorted({int(digits) for digits in _POSITION.findall(typed)})
     if not 0 < len(positions) <= most:
         view.note("Positions", most=most)
