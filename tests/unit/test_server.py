@@ -12,9 +12,11 @@ import pytest
 from starlette.applications import Starlette
 from streamlit import config
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner_utils import script_requests
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
@@ -217,6 +219,26 @@ class RUNTIME:
 
     class media_file_mgr:
         _storage = MemoryMediaFileStorage("/media")
+
+
+def test_a_value_that_waits_survives_a_click_on_another_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request for a page lacks the boxes of the page before; what it has itself is newer."""
+    monkeypatch.setattr(script_requests, "_coalesce_widget_states", script_requests._coalesce_widget_states)
+
+    def states(**texts: str) -> WidgetStates:
+        return WidgetStates(widgets=[WidgetState(id=name, string_value=text) for name, text in texts.items()])
+
+    def waiting() -> dict[str, str]:
+        requests = script_requests.ScriptRequests()
+        requests.request_rerun(script_requests.RerunData(widget_states=states(box="typed", search="b")))
+        requests.request_rerun(script_requests.RerunData(widget_states=states(search="bert"), page_script_hash="other"))
+        given = requests.on_scriptrunner_ready().rerun_data.widget_states
+        assert given is not None
+        return {state.id: state.string_value for state in given.widgets}
+
+    assert waiting() == {"search": "bert"}, "Streamlit itself keeps it: then ours has become superfluous"
+    server.keep_waiting_values()
+    assert waiting() == {"box": "typed", "search": "bert"}
 
 
 def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,12 +24,11 @@ window.atlasUncovers ??= addEventListener("click", ({ target, ctrlKey, metaKey }
     document.querySelector("[data-testid=stMain]").scrollTo(0, 0);
 }) ?? true;
 
-// A box sends what was typed when it loses the focus, which Back does not take from it. It sends it a moment later: a
-// link pressed at once would overtake it, and what the box sends for the page before would call that page back.
+// A box sends what was typed a moment after it has lost the focus. A link pressed at once would overtake it, and what the
+// box then sends for the page before would call that page back.
 window.atlasSends ??= (() => {
   const links = "[data-testid=stSidebarNav] a, [data-testid=stPageLink] a";
   let left = -Infinity;
-  addEventListener("popstate", () => document.activeElement?.blur(), true);
   addEventListener("focusout", ({ target }) => {
     if (target.matches?.(FIELDS)) left = performance.now();
   }, true);
@@ -38,7 +37,7 @@ window.atlasSends ??= (() => {
     if (!link || performance.now() - left > 100) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    setTimeout(() => link.click(), 100);
+    setTimeout(() => link.click(), 30);
   }, true);
   return true;
 })();
