@@ -269,7 +269,7 @@ def _answer(seat: Seat, question: Question) -> None:
     key = f"atlas.room.answer.{question.number}"
     if f"{key}.given" not in st.session_state:  # a session ends after a long cut, the tab's seat does not
         try:
-            st.session_state[f"{key}.given"] = rooms().given(seat.code, seat.follower, question)
+            st.session_state[f"{key}.given"] = _rooms().given(seat.code, seat.follower, question)
         except AtlasError as error:
             st.caption(plain(str(error)))
             return

@@ -419,7 +419,7 @@ def keep_waiting_values() -> None:
             )
         return both
 
-    script_requests._coalesce_widget_states = merged
+    script_requests._coalesce_widget_states = merged  # type: ignore[assignment]
 
 
 def follow_limits() -> None:

@@ -275,13 +275,13 @@ def part_numbers(
     begin = min(max(first, 1), total)
     step = 16 if unit == "token" else 10
     key = state.key(f"{name}.first.{tag}.{total}")
-    sent = {"on_change": _sent, "args": (name, key, None, last)}
-    first = int(st.number_input(f"From {unit}", 1, total, begin, step, key=key, width=140, **sent))
+    given: tuple[Any, ...] = (name, key, None, last)
+    first = int(st.number_input(f"From {unit}", 1, total, begin, step, key=key, width=140, on_change=_sent, args=given))
     low, high = reach(first)
     end = max(low, min(last, high)) if last >= first else high
     key = state.key(f"{name}.last.{tag}.{total}.{first}")
-    sent = {"on_change": _sent, "args": (name, key, first, None)}
-    last = int(st.number_input(f"to {unit}", low, high, end, step, key=key, width=140, **sent))
+    given = (name, key, first, None)
+    last = int(st.number_input(f"to {unit}", low, high, end, step, key=key, width=140, on_change=_sent, args=given))
     state.set(**{name: () if (first, last) == usual else (first, last)})
     return first, last
 
