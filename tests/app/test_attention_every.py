@@ -51,7 +51,10 @@ def test_it_opens_with_all_heads_and_no_menu_of_one_model() -> None:
 
 
 def test_rows_lead_to_their_head() -> None:
-    (first, *_) = links(every(score="effect", kind="cross"))
+    at = every(score="effect", kind="cross")
+    assert "(KL divergence)" in shown(at)
+    assert "kl divergence" not in shown(at)
+    (first, *_) = links(at)
     query = dict(part.split("=") for part in first.partition("?")[2].split("&"))
     values, refused = read("attention", query, {"model": [spec.slug for spec in checkpoints.available()]})
     assert not refused
