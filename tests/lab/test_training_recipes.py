@@ -148,6 +148,8 @@ TOLERANCE = {
     "found": 3.0,
     "left": 1.0,
     "balanced": 2.0,
+    "precision": 2.0,
+    "replaced, of": 0.5,
     "area": 1.0,
     "top-1": 1.01,
     "top-5": 1.01,
