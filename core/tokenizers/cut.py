@@ -144,6 +144,12 @@ def measured(tokenization: Tokenization, measure: Measure, english: Tokenization
     return tokenization.characters if measure == "characters" else tokenization.bytes
 
 
+def normalized(info: TokenizerInfo, text: str) -> str:
+    """What the tokenizer's normalizer makes of ``text``, without spaces and marks of spaces around it."""
+    normalizer: Any = engine(info).normalizer
+    return text if normalizer is None else str(normalizer.normalize_str(text)).strip(" ▁")
+
+
 def words(info: TokenizerInfo, text: str) -> tuple[str, ...]:
     """The words of ``text`` after normalization and pre-tokenization, the input of the tokenizer's algorithm.
 

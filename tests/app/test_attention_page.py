@@ -132,6 +132,12 @@ def test_the_table_of_a_head_has_a_column_for_every_token(checkpoint_dir: Path, 
         assert row[1:] == pytest.approx(weights.tolist())
 
 
+def test_texts_that_differ_in_an_accent_alone_are_said_to_be_equal() -> None:
+    both = {"tab": "all", "together": "texts", "model": "minilm", "text": "the café"}
+    assert "Both texts have the same tokens here" in shown(page(**both, other="the cafe"))
+    assert "Both texts have the same tokens here" not in shown(page(**both, other="the cake"))
+
+
 def test_what_a_model_reads_otherwise_is_said_below_its_text(checkpoint_dir: Path) -> None:
     said = shown(page(model="minilm", text="I saw a 💩 [SEP] here"))
     assert "“💩” is not in the vocabulary" in said

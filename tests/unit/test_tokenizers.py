@@ -17,7 +17,7 @@ from core.errors import AtlasError, InputEmpty, InputTooLong
 from core.figures import tree
 from core.theme import DARK, LIGHT
 from core.tokenizers import bpe, unigram, wordpiece
-from core.tokenizers.cut import Lost, Tokenization, cut, lost, measured, words
+from core.tokenizers.cut import Lost, Tokenization, cut, lost, measured, normalized, words
 from core.tokenizers.known import FAMILIES, TokenizerInfo, end_of_word, engine, known, ranks, scores
 from core.tokenizers.samples import MOST, SAMPLES, languages, whole
 from core.tokenizers.share import counted, shares
@@ -287,6 +287,11 @@ def test_pictures_hold_what_they_are_given() -> None:
 )
 def test_losses_count_what_readers_call_characters(slug: str, text: str, said: str) -> None:
     assert lost(cut(HERE[slug], text)).summary() == said
+
+
+def test_what_a_normalizer_drops_is_known() -> None:
+    assert normalized(HERE["minilm"], "Hacía") == "hacia"
+    assert normalized(HERE["atlas-gpt-2"], "Hacía") == "Hacía"
 
 
 def test_a_text_without_pieces_is_wholly_lost() -> None:

@@ -83,6 +83,8 @@ def other_text(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atten
             sentence = view.words.part("Other length", other=len(theirs), here=len(ours))
             warning(sentence, icon=":material/info:")
             return None
+    if text != chosen.text and other.key_tokens == attention_map.key_tokens:
+        view.note("Equal tokens")
     return combine.difference(
         attention_map, replace(other, query_tokens=attention_map.query_tokens, key_tokens=attention_map.key_tokens)
     )

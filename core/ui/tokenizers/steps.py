@@ -21,7 +21,7 @@ from core.language.tokens import DECODERS, read_piece, visible
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers import bpe, unigram, wordpiece
-from core.tokenizers.cut import MOST, unknown_piece, words
+from core.tokenizers.cut import MOST, normalized, unknown_piece, words
 from core.tokenizers.known import TokenizerInfo, end_of_word, engine, known, ranks, scores
 from core.tokenizers.unigram import Lattice, Path
 from core.ui.export import download_csv
@@ -33,6 +33,7 @@ from core.ui.section import Section, View
 from core.ui.tables import Row, TextTable, data_table, text_table
 from core.ui.tokenizers.common import choose_one, formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
+from core.words import code_points
 
 ALPHA = Real(name="alpha", label="α", default=1.0, low=0.0, high=5.0, step=0.05, width=300)
 SEED = Seed()
@@ -249,6 +250,8 @@ def steps(view: View) -> None:
 def _choose_word(state: PageState, info: TokenizerInfo, typed: str) -> str:
     """The word to follow, from a menu if there are several; the longest by default."""
     parts = words(info, typed)
+    if (read := normalized(info, typed)) != typed.strip():
+        st.caption(plain(f"Normalized, “{typed}” ({code_points(typed)}) is “{read}” ({code_points(read)})."))
     if len(parts) == 1:
         state.set(part=None)
         return parts[0]
