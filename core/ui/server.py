@@ -86,6 +86,8 @@ _UPLOADS = 4
 """Uploaded files that the server keeps for one tab, and names that a tab may announce at once."""
 IDLE = 600.0
 """Seconds for which no tab is open before the server returns what visitors left."""
+PAGE_MB = 250
+"""Megabytes of a message to a browser: more than any page that the settings allow has."""
 _LARGE = 100_000
 """Bytes from which a message to a browser counts against the budget."""
 
@@ -432,6 +434,7 @@ def follow_limits() -> None:
     disconnected, since they do not read; their browsers reconnect and request the page again. A single message may be
     larger than the share.
     """
+    from streamlit.runtime import runtime_util
     from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
     from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
     from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
@@ -439,6 +442,8 @@ def follow_limits() -> None:
     from core.settings import settings
     from core.ui.crowd import open_tabs
 
+    config.set_option("server.maxMessageSize", PAGE_MB)
+    runtime_util._max_message_size_bytes = None  # the server has read what a browser may say
     largest = max(settings().max_upload_kb, settings().max_corpus_kb, settings().max_weights_kb)
     config.set_option("server.maxUploadSize", -(-largest // 1_024))
     store, send = MemoryMediaFileStorage.load_and_get_id, StarletteSessionClient.write_forward_msg

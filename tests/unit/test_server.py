@@ -13,12 +13,14 @@ from starlette.applications import Starlette
 from streamlit import config
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime import runtime_util
 from streamlit.runtime.media_file_storage import MediaFileKind
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner_utils import script_requests
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.web.server.starlette import starlette_server
 from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
 from core import checkpoints, session
@@ -250,12 +252,16 @@ def test_streamlit_follows_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryUploadedFileManager, "add_file", MemoryUploadedFileManager.add_file)
     monkeypatch.setattr(MemoryUploadedFileManager, "get_upload_urls", MemoryUploadedFileManager.get_upload_urls)
     monkeypatch.setattr(crowd, "open_tabs", crowd.OpenTabs())
-    usual = config.get_option("server.maxUploadSize")
+    monkeypatch.setattr(runtime_util, "_max_message_size_bytes", None)
+    usual = {name: config.get_option(name) for name in ("server.maxUploadSize", "server.maxMessageSize")}
     try:
+        assert starlette_server._get_uvicorn_config_kwargs()["ws_max_size"] == 1_000_000, "held of a browser's message"
         server.follow_limits()
         assert config.get_option("server.maxUploadSize") == 10
+        assert runtime_util.get_max_message_size_bytes() == 250_000_000, "a page may be larger"
     finally:
-        config.set_option("server.maxUploadSize", usual)
+        for name, value in usual.items():
+            config.set_option(name, value)
     storage = MemoryMediaFileStorage("/media")
 
     def offer(number: int, size: int) -> str:
