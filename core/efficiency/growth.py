@@ -13,18 +13,13 @@ scores a head       n + 1                               (n + 1)²
 
 Over a text of N tokens the cache reduces the tokens computed from :math:`N (N + 1) / 2` to N, and takes
 :math:`2 L d_{kv}` values of memory per token, with L layers and keys of dimension :math:`d_{kv}`.
-
-Both measurements alternate over the same ids, so that other load on the machine affects both; the median of several
-rounds is reported. A model with a segment memory (Transformer-XL) uses that memory instead of a cache.
+A model with a segment memory (Transformer-XL) uses that memory instead of a cache.
 """
 
 from __future__ import annotations
 
 import inspect
-import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from core.checkpoints.families.architectures import has
@@ -34,36 +29,13 @@ from core.language.decoding.reader import Reader
 from core.language.segments import has_memory
 from core.lazy import torch
 
-TURNS = 7
-WARM_UP = 1
-POINTS = 9
-LEAST = 8
 _STATES = {"cache_params", "state"}
 """What a recurrent model's forward pass calls the state that it carries: Mamba and xLSTM, RWKV."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Seconds for one token after a text of ``tokens``; medians of `TURNS`, with the fastest and the slowest."""
-
-    tokens: int
-    cached: float
-    cached_range: tuple[float, float]
-    whole: float
-    whole_range: tuple[float, float]
-
-    @property
-    def times(self) -> float:
-        """Ratio of the seconds without the cache to those with it."""
-        return self.whole / self.cached
-
-
-def lengths(most: int) -> tuple[int, ...]:
-    """Up to `POINTS` lengths of text, evenly spread from `LEAST` to ``most``."""
-    if most <= LEAST:
-        return (max(1, most),)
-    count = min(POINTS, most - LEAST + 1)
-    return tuple(sorted({round(LEAST + (most - LEAST) * i / (count - 1)) for i in range(count)}))
+def computed(tokens: int, *, cached: bool) -> int:
+    """How many tokens pass through all layers while a text of so many is generated one by one."""
+    return tokens if cached else tokens * (tokens + 1) // 2
 
 
 def caches(model: Any) -> bool:
@@ -86,22 +58,8 @@ def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None =
     return round(reader.cached_bytes() / len(ids[:4]))
 
 
-def measure(
-    checkpoint: Checkpoint,
-    ids: Sequence[int],
-    at: Sequence[int],
-    *,
-    source: Sequence[int] | None = None,
-    clock: Callable[[], float] = time.perf_counter,
-) -> Iterator[Point]:
-    """A point for each length in ``at``, as soon as it is measured; stop iterating to stop.
-
-    Args:
-        ids: the text, longer than the largest length by one token at least.
-        at: lengths in ascending order.
-        source: what the encoder reads; it is read once, before the clock starts.
-        clock: seconds; replaced in tests.
-
+def check(checkpoint: Checkpoint) -> None:
+    """
     Raises:
         InputUnusable: the model has neither a cache nor a memory.
     """
@@ -113,37 +71,5 @@ def measure(
             "text as a KV cache does. Choose a decoder with attention in every layer."
             if recurrent
             else f"{checkpoint.spec.name} has no KV cache in transformers: it processes the whole text again at every "
-            "step, so there is no cache to turn off. Choose another decoder."
-        )
-    return _measured(model, list(ids), at, source, clock)
-
-
-def _measured(
-    model: Any, ids: list[int], at: Sequence[int], source: Sequence[int] | None, clock: Callable[[], float]
-) -> Iterator[Point]:
-    with_cache = Reader(model, source)
-    read = 0
-    for length in at:
-        with_cache.read(torch.tensor([ids[read:length]], device=model.device))
-        read = length
-        next_id = torch.tensor([ids[length : length + 1]], device=model.device)
-        every = torch.tensor([ids[: length + 1]], device=model.device)
-        taken: tuple[list[float], list[float]] = ([], [])
-        for repetition in range(WARM_UP + TURNS):
-            next_one, anew = with_cache.replay(next_id), Reader(model, source, cached=False)
-            start = clock()
-            next_one()
-            middle = clock()
-            anew.read(every)
-            end = clock()
-            if repetition >= WARM_UP:
-                taken[0].append(middle - start)
-                taken[1].append(end - middle)
-        cached, whole = taken
-        yield Point(
-            length,
-            statistics.median(cached),
-            (min(cached), max(cached)),
-            statistics.median(whole),
-            (min(whole), max(whole)),
+            "step, so nothing is stored. Choose another decoder."
         )

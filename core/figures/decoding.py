@@ -1,20 +1,27 @@
-"""Truncation of the next-token distribution: bars before and after, removed candidates hatched, and the threshold."""
+"""Truncation of the next-token distribution: bars before and after, removed candidates hatched, and the threshold; and
+what the KV cache holds at a step."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from core.figures import heatmap
 from core.figures.bars import Series, bars
 from core.figures.labels import label, percent, sentence
-from core.figures.plot import HIDDEN, Json, Trace, cut, level, note, scatter, title, upright
+from core.figures.plot import BARE, HIDDEN, Json, Trace, cut, level, note, scatter, title, upright
 from core.language.decoding.reader import RuleEffect
 from core.lazy import go
-from core.theme import Theme
+from core.theme import Theme, mixed
 
 _ROW = 27
 _BARS = 0.7
 """The share of the width for the bars; the rest is for the numbers."""
+SHOWN = 24
+"""Tokens of a text whose queries, keys and values are drawn."""
+_IN_CELLS = 12
 _FAINT = "rgba(138,147,156,0.45)"
 
 
@@ -153,3 +160,31 @@ def _bars(
         shown.append(f"<b>▸ {escaped}</b> " if row.id == taken else f"{escaped} ")
     rows = {"autorange": None, "range": [len(names) - 0.4, top]}
     return bars(shown, series, theme, yaxis=rows, showlegend=False, **look)
+
+
+def cache_map(names: Sequence[str], at: int, *, theme: Theme) -> go.Figure:
+    """Queries, keys and values (rows) of tokens (columns) while token ``at``, from 1, is computed.
+
+    Keys and values of earlier tokens are stored, paler than the new ones; their queries are dropped. What comes later
+    is hatched: it is not computed yet.
+    """
+    colors: list[str] = [theme.raised, theme.query]
+    for color in (theme.key, theme.value):
+        colors += [mixed(color, theme.ground, 0.6), color]
+    values, texts = np.full((3, len(names)), np.nan), [[""] * len(names) for _ in range(3)]
+    for row, before in enumerate(("dropped", "stored", "stored")):
+        values[row, : at - 1], values[row, at - 1] = 2 * row, 2 * row + 1
+        if len(names) <= _IN_CELLS:
+            texts[row][:at] = [before] * (at - 1) + ["new"]
+    down = heatmap.Labels(["query", "key", "value"], {"type": "category", "tickfont": {"size": 14}} | BARE)
+    return heatmap.heat_map(
+        values,
+        down,
+        heatmap.tokens(names),
+        theme,
+        scale=colors,
+        ygap=4,
+        texts=texts,
+        hovertemplate="%{y} of %{x}<extra></extra>",
+        height=230,
+    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.checkpoints.listing import Point
-from core.efficiency.growth import Point as Timing
 from core.figures.labels import label, sentence
 from core.figures.plot import BELOW, DASHES, HIDDEN, SYMBOLS, Json, Trace, figure, scatter, ticks, title, upright
 from core.lazy import go
@@ -132,49 +131,6 @@ def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme:
         xaxis={"showgrid": False},
         theme=theme,
     )
-
-
-def timing_lines(points: Sequence[Timing], most: int, color: str, *, theme: Theme) -> go.Figure:
-    """Milliseconds per token against the context length, with the KV cache and without.
-
-    Medians as lines, the fastest and the slowest run as thin bars.
-    """
-    tokens = [p.tokens for p in points]
-    lines = [
-        _milliseconds("without KV cache", tokens, [(p.whole, p.whole_range) for p in points], theme.ink, "dash"),
-        _milliseconds("with KV cache", tokens, [(p.cached, p.cached_range) for p in points], color, "solid"),
-    ]
-    top = max([1000 * max(p.whole, p.cached) for p in points], default=1.0)
-    return line_chart(
-        lines,
-        "milliseconds per token",
-        across="context length (tokens)",
-        hover="context of %{x} tokens: %{y:.1f} ms",
-        width=2.5,
-        margin={"l": 0, "r": 10, "t": 34},
-        legend={"y": 1.0, "yanchor": "bottom"},
-        xaxis={"range": [0, most * 1.02]},
-        yaxis={"range": [0, 1.35 * top]},
-        theme=theme,
-    )
-
-
-def timing_alt(points: Sequence[Timing]) -> str:
-    """The lines in a few sentences."""
-    if not points:
-        return sentence("Timing: none")
-    times = (
-        sentence("Timing: point", tokens=p.tokens, cached=f"{1000 * p.cached:.1f}", whole=f"{1000 * p.whole:.1f}")
-        for p in points
-    )
-    return sentence("Timing", times="; ".join(times))
-
-
-def _milliseconds(
-    name: str, tokens: Sequence[int], times: Sequence[tuple[float, tuple[float, float]]], color: str, dash: str
-) -> Line:
-    ranges = [(1000 * low, 1000 * high) for _, (low, high) in times]
-    return Line(name, tokens, [1000 * time for time, _ in times], color, dash, ranges=ranges)
 
 
 def _error_bars(line: Line) -> Trace:

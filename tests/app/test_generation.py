@@ -177,12 +177,15 @@ def test_a_beam_search_and_its_length_penalty() -> None:
     assert "to the power α = 0.5" in shown(opened(tab="beam", beams="2", depth="5", lengthpenalty="0.5"))
 
 
-def test_the_cache_is_measured_and_kept() -> None:
-    at = opened(tab="cache", grow="24")
-    assert "Measured now on this machine’s processor" in shown(at)
-    assert any(b.label == "Measure again" for b in at.button)
-    assert "The settings change nothing here" in shown(at)
-    assert list(table(at).columns)[1:3] == ["tokens before it", "milliseconds with the cache"]
+def test_the_cache_keeps_keys_and_values_and_is_counted() -> None:
+    at = opened(tab="cache", grow="24", at="3")
+    assert (
+        "its query is compared with 3 keys. After it, the cache holds 3 keys and values in each layer, 24.6 kB"
+        in shown(at)
+    )
+    assert "A text of 24 tokens takes 24 tokens with the cache" in shown(at)
+    assert "300 in all" in shown(at)  # 24 · 25 / 2
+    assert not [button.label for button in at.button if button.label.startswith(("Settings", "Measure"))]
     assert "8.19 kB per token" in shown(at)  # 2 · 4 layers · 256 · 4 bytes
 
 

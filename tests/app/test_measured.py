@@ -66,7 +66,6 @@ OPENED = [
     ("zoo", {}),
     ("zoo", {"tab": "compression"}),
     ("zoo", {"tab": "distillation"}),
-    ("generation", {"tab": "cache"}),
     ("generation", {"tab": "draft"}),
 ]
 

@@ -28,7 +28,7 @@ from core.attention.inside.block import block
 from core.attention.word_maps import word_attention
 from core.checkpoints.families.architectures import architecture_of, branch_of
 from core.checkpoints.spec import Checkpoint
-from core.efficiency.growth import bytes_a_token, caches, measure
+from core.efficiency.growth import bytes_a_token, caches, check
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix, ScoresUnreadable
 from core.finetuning import trainable
 from core.finetuning.examples import parse
@@ -95,7 +95,7 @@ def views_of(checkpoint: Checkpoint) -> list[Callable[[], object]]:
     if checkpoint.spec.kind == "causal-lm":
         views += [
             lambda: continued(checkpoint, PLAIN, 2),
-            lambda: list(measure(checkpoint, range(1, 9), [4])),
+            lambda: check(checkpoint),
             lambda: bytes_a_token(checkpoint.model, range(4)),
         ]
     if trainable(checkpoint.spec):
@@ -171,11 +171,11 @@ def test_where_there_is_no_map_a_sentence_says_why(name: str, said: str, host: C
 def test_what_runs_without_a_cache_is_said(host: Callable[[str], Checkpoint]) -> None:
     for name in ("decoder mamba", "decoder rwkv"):
         with pytest.raises(InputUnusable, match="carries a state of a fixed size"):
-            next(measure(host(name), range(9), [4]))
+            check(host(name))
     gpt = tinyfamilies.make("openai-gpt")
     assert not caches(gpt.model)
     with pytest.raises(InputUnusable, match="whole text again"):
-        next(measure(gpt, range(9), [4]))
+        check(gpt)
 
 
 PADDED = [

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,13 +17,13 @@ from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import compress, heldout
 from core.efficiency.compress import BITS, Recipe, pareto, precomputed, recipes
-from core.efficiency.growth import TURNS, caches, lengths, measure
+from core.efficiency.growth import caches, check, computed
 from core.errors import AtlasError, InputUnusable, OutOfRange
-from core.figures.lines import timing_lines
+from core.figures.decoding import cache_map
 from core.language.decoding.draft import generate_with_draft, plain
 from core.language.decoding.reader import Reader
 from core.language.generate import prompt_ids
-from core.theme import BLUE, LIGHT
+from core.theme import LIGHT
 from tests.parity.test_generate import DECODERS, PROMPT, REWRITERS, random_checkpoint
 
 TEXT = "The old king lived in a [MASK] by the sea."
@@ -274,13 +276,6 @@ def test_times_alone_are_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_pat
 IDS = [(7 * i + 3) % 120 for i in range(40)]
 
 
-def test_lengths_are_even_and_end_where_they_should() -> None:
-    assert lengths(200) == (8, 32, 56, 80, 104, 128, 152, 176, 200)
-    assert lengths(10) == (8, 9, 10)
-    assert lengths(5) == (5,)
-    assert lengths(0) == (1,)
-
-
 @pytest.mark.parametrize("name", [name for name in (*DECODERS, *REWRITERS) if name != "openai-gpt"])
 def test_both_ways_give_the_same_scores(name: str) -> None:
     model: Any = random_checkpoint(name, 0).model
@@ -295,41 +290,37 @@ def test_both_ways_give_the_same_scores(name: str) -> None:
     assert torch.allclose(one, other, atol=1e-5)
 
 
-def test_medians_of_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock by hand: with the cache a token takes 1, 1, 1, ..., without it 5, and once 50."""
+def test_the_tokens_that_pass_through_the_layers_are_counted() -> None:
+    """Generated one by one, with the cache and without, and counted before the first block."""
     checkpoint = random_checkpoint("gpt2", 0)
-    ticks = []
-    for turn in range(TURNS + 1):
-        ticks += [0.0, 1.0, 1.0 + (50.0 if turn == 3 else 5.0)]
-    now = 0.0
-    times = []
-    for first in range(0, len(ticks), 3):
-        times += [now + ticks[first], now + ticks[first + 1], now + ticks[first + 2]]
-        now = times[-1]
-    clock = iter(times * 2)
-    counts, read = set(), Reader.read
-    monkeypatch.setattr(Reader, "read", lambda self, ids: (counts.add(ids.shape[1]), read(self, ids))[1])
-    first, second = measure(checkpoint, IDS, (8, 20), clock=lambda: next(clock))
-    assert (first.tokens, second.tokens) == (8, 20)
-    assert (first.cached, first.whole, first.times) == (1.0, 5.0, 5.0)
-    assert first.whole_range == (5.0, 50.0)
-    assert counts - {1} == {8, 9, 12, 21}, "what the cache has is not read again"
-    without, cached = timing_lines([first, second], 40, BLUE, theme=LIGHT).data
-    assert (list(without.y), list(cached.y)) == ([5000, 5000], [1000, 1000])
-    assert (without.error_y.array[0], without.error_y.arrayminus[0], cached.error_y.array[0]) == (45_000, 0, 0)
+    seen: list[int] = []
+    model: Any = checkpoint.model
+    hook = model.transformer.h[0].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].shape[1]))
+    for cached in (True, False):
+        seen.clear()
+        reader = Reader(model, cached=cached)
+        for token in range(12):
+            reader.read(torch.tensor([[token]]))
+        assert sum(seen) == computed(12, cached=cached) == (12 if cached else 78)
+    hook.remove()
+
+
+def test_a_query_is_dropped_and_keys_and_values_stay() -> None:
+    figure = cache_map(("a", "b", "c"), 2, theme=LIGHT)
+    map_, texts = figure.data
+    assert list(map_.y) == ["query", "key", "value"]
+    assert np.nan_to_num(map_.z, nan=-1).tolist() == [[0, 1, -1], [2, 3, -1], [4, 5, -1]]
+    assert list(texts.text) == ["dropped", "new", "", "stored", "new", "", "stored", "new", ""]
+    colors = [color for _, color in map_.colorscale][::2]
+    assert (colors[1], colors[3], colors[5]) == (LIGHT.query, LIGHT.key, LIGHT.value)
+    assert LIGHT.hatch in unquote(figure.layout.images[0].source), "what is not computed yet looks like a value"
 
 
 def test_a_model_without_a_cache_gets_a_sentence() -> None:
     checkpoint = random_checkpoint("openai-gpt", 0)
     assert not caches(checkpoint.model)
     with pytest.raises(InputUnusable, match="has no KV cache"):
-        measure(checkpoint, IDS, (8,))
-
-
-def test_it_can_be_stopped_after_any_point() -> None:
-    found = measure(random_checkpoint("gpt2", 0), IDS, lengths(39))
-    assert next(found).tokens == 8
-    found.close()  # type: ignore[attr-defined]
+        check(checkpoint)
 
 
 def test_it_is_a_tenth_of_the_model_and_has_the_same_vocabulary() -> None:

@@ -136,7 +136,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "fine-tuning/tags": ("Status",),
     "fine-tuning/widths": ("Result", "Measured"),
     "generation/beam": ("Tree", "Wide tree", "Compared"),
-    "generation/cache": ("Settings", "Measured"),
+    "generation/cache": ("Stored", "Computed"),
     "generation/draft": ("Counts", "Not measured"),
     "generation/ranking": ("Answer",),
     "generation/side": ("Measures",),

@@ -1,129 +1,80 @@
-"""The KV cache on and off: the time per token as the text grows, measured now on the chosen model."""
+"""The KV cache: what is stored of a text, token by token, and how many tokens a model computes with it and without."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import plotly.graph_objects as go
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-
 from core import session
-from core.efficiency.growth import Point, bytes_a_token, lengths, measure
+from core.attention.tokens import labels
+from core.efficiency.growth import bytes_a_token, check, computed
+from core.figures.decoding import SHOWN, cache_map
 from core.figures.labels import in_bytes
-from core.figures.lines import timing_alt, timing_lines
+from core.figures.lines import Line, line_alt, line_chart
 from core.table import Table
-from core.ui.demos.steps import going
 from core.ui.generation.setup import SHARED, Setup, setup
-from core.ui.measuring import measure_button
 from core.ui.page import accent, theme
-from core.ui.panel import Panel, chart
+from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import Section, View
 
-GROW = Integer(
-    name="grow",
-    label="Maximum length, tokens",
-    default=200,
-    low=16,
-    high=1000,
-    step=8,
-    width=130,
-)
+AT = Integer(name="at", label="Token that is computed", low=1, high=SHOWN, style="slider", width=420)
+GROW = Integer(name="grow", label="Maximum length, tokens", default=200, low=16, high=1_000, step=8, width=200)
 
 
 def kv_cache(view: View) -> None:
-    """Draw the controls, the curves and the formula; measure if nothing was measured yet."""
-    state, chosen = view.state, setup(view, length=False)
+    """Draw what is stored, then what is computed."""
+    state, chosen = view.state, setup(view, length=False, settings=False)
     checkpoint, start = session.checkpoint(chosen.spec.slug), chosen.start()
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        most = GROW.draw(state)
-        button = st.empty()
-    if start.room is not None:
-        most = min(most, start.room + len(start.prompt) - 1)
-    at = lengths(most)
-    key = ("growth", session.files(chosen.spec.slug), chosen.task, at)
-    ids = _ids(start.prompt, start.source, most + 1)
-    stream = measure(checkpoint, ids, at, source=start.source)
-    progress, picture = st.empty(), st.empty()
+    check(checkpoint)
+    size = bytes_a_token(checkpoint.model, start.prompt * 4, start.source)
+    if size is not None:
+        _stored(chosen, labels(checkpoint.tokenizer, (start.source or start.prompt)[:SHOWN]), size)
     view.try_and_notice()
-    view.note("Settings")
-    size = bytes_a_token(checkpoint.model, ids, start.source)
+    most = GROW.draw(state)
+    lengths = list(range(1, most + 1))
+    looks = {"without": (theme().ink, "dash"), "with": (accent(chosen.spec.branch), "solid")}
+    counts = {name: [computed(n, cached=name == "with") for n in lengths] for name in looks}
+    lines = [Line(view.words.label(name), lengths, counts[name], *look) for name, look in looks.items()]
+    Panel(
+        "kv-cache-tokens",
+        view.words.label("computed"),
+        line_chart(
+            lines,
+            view.words.label("tokens"),
+            across=view.words.label("length"),
+            hover="%{x} tokens: %{y:,} computed",
+            markers=False,
+            height=300,
+            theme=theme(),
+        ),
+        line_alt(lines, view.words.label("computed"), []),
+        Table.from_columns({"length": lengths, **{view.words.label(name): counts[name] for name in counts}}),
+        view.words.part("Computed", most=most, without=f"{computed(most, cached=False):,}"),
+    ).draw(state)
     memory = "No keys and values" if size is None else "Memory"
     view.how_it_works("Formula", memory, notes=["Sources"], size=in_bytes(size or 0))
-    part = state.key("grow.part")
-    if (known := session.results.get(key)) is not None:
-        _panel(chosen, picture, known, most)
-        measure_button("Measure again", state.key("measure"), session.results.forget, (key,), at=button)
-    elif not session.may_measure():
-        measure_button("Measure", state.key("measure"), at=progress)
-        _panel(chosen, picture, (), most)
-    elif going(state, "grow", key, button, "Measure"):
-        points = st.session_state[part] = []
-        _measure(chosen, key, stream, points, len(at), progress, picture, most)
-        st.rerun()
-    else:
-        progress.info(view.words.label("stopped"))
-        _panel(chosen, picture, st.session_state.get(part, ()), most)
 
 
-def _measure(
-    chosen: Setup,
-    key: tuple[object, ...],
-    stream: Iterator[Point],
-    points: list[Point],
-    count: int,
-    progress: DeltaGenerator,
-    picture: DeltaGenerator,
-    most: int,
-) -> None:
-    def draw() -> None:
-        with picture:
-            chart(_figure(chosen, points, most), key=chosen.state.key(f"growth.{len(points)}"), alt=timing_alt(points))
-
-    def watched() -> Iterator[Point]:
-        progress.progress(0.0, f"{chosen.spec.name}: warming up")
-        for point in stream:
-            points.append(point)
-            progress.progress(len(points) / count, f"{chosen.spec.name}: {point.tokens} tokens")
-            draw()
-            yield point
-
-    draw()
-    session.measured(key, lambda: tuple(watched()), progress.progress)
-    progress.empty()
+def _stored(chosen: Setup, tokens: tuple[str, ...], size: int) -> None:
+    """Draw the rows of queries, keys and values at one token; the last one unless another is chosen."""
+    view, count = chosen.view, len(tokens)
+    at = count
+    if count > 1:
+        at = AT.with_(high=count, default=count).draw(view.state, tag=f"{chosen.spec.slug}.{count}")
+    stored = in_bytes(size * at)
+    Panel(
+        "kv-cache",
+        view.words.label("stored"),
+        cache_map(tokens, at, theme=theme()),
+        view.words.part("Alt", at=at, before=at - 1),
+        Table.from_columns(
+            {
+                "token": tokens,
+                "query": ["used, dropped"] * (at - 1) + ["computed"] + [""] * (count - at),
+                "key": ["stored"] * (at - 1) + ["computed"] + [""] * (count - at),
+                "value": ["stored"] * (at - 1) + ["computed"] + [""] * (count - at),
+            }
+        ),
+        view.words.part("Stored", at=at, before=at - 1, stored=stored),
+    ).draw(view.state)
 
 
-def _ids(prompt: tuple[int, ...], source: tuple[int, ...] | None, count: int) -> list[int]:
-    """``count`` token ids: the prompt repeated, since the time does not depend on the words."""
-    cycle = list(source or prompt)
-    return [*prompt, *(cycle[i % len(cycle)] for i in range(max(0, count - len(prompt))))][:count]
-
-
-def _figure(chosen: Setup, points: Sequence[Point], most: int) -> go.Figure:
-    return timing_lines(points, most, accent(chosen.spec.branch), theme=theme())
-
-
-def _panel(chosen: Setup, placeholder: DeltaGenerator, points: Sequence[Point], most: int) -> None:
-    records = [
-        {
-            "model": chosen.spec.name,
-            "tokens before it": point.tokens,
-            "milliseconds with the cache": 1000 * point.cached,
-            "milliseconds without": 1000 * point.whole,
-            "ratio": point.times,
-        }
-        for point in points
-    ]
-    with placeholder.container():
-        Panel(
-            "kv-cache-times",
-            chosen.view.words.label("times"),
-            _figure(chosen, points, most),
-            timing_alt(points),
-            Table.from_records(records) if records else None,
-            chosen.view.words.part("Measured") if records else "",
-        ).draw(chosen.state)
-
-
-CACHE = Section("cache", kv_cache, (*SHARED, GROW))
+CACHE = Section("cache", kv_cache, (*SHARED, AT, GROW))

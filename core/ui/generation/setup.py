@@ -87,20 +87,21 @@ class Setup:
         return start(session.checkpoint(self.spec.slug), self.text, self.task)
 
 
-def setup(view: View, *, length: bool = True, also: int = 0, prompt: str = PROMPT) -> Setup:
+def setup(view: View, *, length: bool = True, also: int = 0, prompt: str = PROMPT, settings: bool = True) -> Setup:
     """Draw the controls that all sections share.
 
     Args:
         length: whether the section uses the settings' number of tokens.
         also: settings of the section that differ from their defaults.
         prompt: the sample for a decoder.
+        settings: whether those of decoding change anything.
     """
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         container = st.container(width="stretch")
         spec = MODEL.offered()[MODEL.here().draw(state)]
         task, sample = _task(spec, state, prompt)
-        menu, common = _settings(state, length, also)
+        menu, common = _settings(state, length, also) if settings else (container, Decoding())
     with container:
         text = _text(state, sample, task, prompt)
     return Setup(view, spec, text, task, menu, common)
