@@ -26,7 +26,6 @@ read as Markdown, and its views and checks are held to the same rules.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -276,72 +275,3 @@ def _view_problem(step: Step, models: Collection[str]) -> str | None:
 
 _BY_SYSTEM = frozenset({"encoder", "decoder", "encoder-decoder", "efficient", "calculators", "timeline"})
 """Pages whose parameter ``system`` is one of the catalogue."""
-
-
-class Draft(_Strict):
-    """What a visitor collects in a browser: a title and steps, whose views are not checked yet."""
-
-    title: Annotated[str, Field(max_length=400)]
-    steps: Annotated[list[Step], Field(max_length=MOST_STEPS)]
-
-
-def read_draft(text: str) -> Draft:
-    """A draft as a browser stores it, in JSON.
-
-    Raises:
-        ContentUnusable: it is none, or a step does not fit; the message names it.
-    """
-    name = "Your lesson"
-    try:
-        fields = json.loads(text)
-        every = [step if isinstance(step, dict) else {} for step in fields["steps"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ContentUnusable(f"{name}, as this browser stores it, cannot be read.") from error
-    steps = [_checked(Step, step, f"{name}, step {number}") for number, step in enumerate(every, 1)]
-    return _checked(Draft, {"title": fields.get("title"), "steps": steps}, name)
-
-
-def collected(draft: Draft) -> Lesson:
-    """The lesson that a draft becomes once it is written and read again.
-
-    Raises:
-        ContentUnusable: two steps have one title, or it is too long.
-    """
-    name, titles = "Your lesson", list[str]()
-    for number, step in enumerate(draft.steps, 1):
-        title = _one_line(step.title) or f"Step {number}"
-        if title in titles:
-            raise ContentUnusable(f"{name}, step {number} “{title[:60]}”: an earlier step has this title.")
-        titles.append(title)
-    steps = tuple(step.model_copy(update={"title": title}) for step, title in zip(draft.steps, titles, strict=True))
-    title = _one_line(draft.title) or name
-    return from_text(write(Lesson("", name, title, "Collected views.", 2 * len(steps), (), steps)), name)
-
-
-def write(lesson: Lesson) -> str:
-    """The lesson as a file, the inverse of :func:`from_text`; a text's line that would begin a part is indented."""
-    front = {"title": lesson.title, "line": lesson.line, "minutes": lesson.minutes, "sources": list(lesson.sources)}
-    lines = ["+++", *_fields(front), "+++", ""]
-    for step in lesson.steps:
-        text = [re.sub(r"^(?=## |\+\+\+)", " ", line) for line in step.text.strip().splitlines()]
-        fields = step.model_dump(exclude={"title", "text"}, exclude_defaults=True)
-        lines += [f"## {step.title}", *text, "", "+++", *_fields(fields), "+++", ""]
-    return "\n".join(lines)
-
-
-def _fields(fields: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {_toml(value)}" for name, value in fields.items()]
-
-
-def _toml(value: Any) -> str:
-    """A value on one line of TOML, whose basic strings are JSON's, without what ends a line anywhere."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_toml(name)} = {_toml(part)}' for name, part in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    text = json.dumps(value, ensure_ascii=False)
-    return re.sub(r"[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -52,12 +52,11 @@ class Component(Generic[Sent]):
     Args:
         name: its folder in ``assets/components``.
         message: what it may send; None if it sends nothing.
-        uses: folders of functions that its script calls: ``dom`` makes elements, ``draft`` keeps a collected lesson,
-            ``saved`` downloads a drawing.
+        uses: folders of functions that its script calls: ``dom`` makes elements, ``saved`` downloads a drawing.
     """
 
     def __init__(
-        self, name: str, message: type[Sent] | None = None, *, uses: tuple[Literal["dom", "draft", "saved"], ...] = ()
+        self, name: str, message: type[Sent] | None = None, *, uses: tuple[Literal["dom", "saved"], ...] = ()
     ) -> None:
         folders = [ASSETS / "components" / part for part in (*uses, name)]
         self.files = tuple(

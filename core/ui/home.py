@@ -16,6 +16,8 @@ from core import catalogue, checkpoints, links, session
 from core.attention.heads import clearest_head, specials
 from core.checkpoints.sizes import size_of
 from core.checkpoints.spec import WHOLE, CheckpointSpec
+from core.content import content
+from core.errors import ContentUnusable
 from core.figures.labels import short
 from core.figures.predictions import HEIGHT, bars_alt
 from core.figures.predictions import masked_word as picture
@@ -26,7 +28,7 @@ from core.table import Table
 from core.ui.chips import token_chips
 from core.ui.component import Component, Message
 from core.ui.glossary import sentences, terms, unbuilt
-from core.ui.links import page_link, view_title
+from core.ui.links import page_link
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Text
@@ -222,7 +224,7 @@ def _continue(view: View) -> None:
     page, query = links.current(last.page, dict(parse_qsl(last.query, keep_blank_values=True)))
     if page in ("", "home") or not links.exists(page):  # a view of the browser's: the page validates the query
         return
-    title = view_title(page, query.get("tab", last.tab))
+    title = _title_of(page, query.get("tab", last.tab))
 
     def forget() -> None:
         st.session_state.pop(_LAST, None)
@@ -279,3 +281,15 @@ def _first_steps(view: View) -> None:
 
 
 HOME = Section("home", home, (SENTENCE, MASK))
+
+
+def _title_of(page: str, section: str) -> str:
+    """The titles of a page and its section, if they differ."""
+    title = content(page).title
+    for folder in (page, "branch"):
+        try:
+            own = content(folder, section).title if section and section != "page" else title
+        except ContentUnusable:
+            continue
+        return title if own == title else f"{title} › {own}"
+    return title

@@ -32,8 +32,6 @@ from streamlit.runtime.state.common import user_key_from_element_id
 
 from core import links
 from core.content import content
-from core.errors import ContentUnusable
-from core.lessons import FOLDER, MOST_STEPS, MOST_VIEW
 from core.links.parameters import Value
 from core.ui.component import Component, Message
 from core.ui.page import MAIN_PICTURE, NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
@@ -448,36 +446,21 @@ def without_masks(text: str) -> str:
     return re.sub(r"\s*(\[MASK\]|<mask>)", "", text, flags=re.IGNORECASE).strip()
 
 
-COPY: Component[Message] = Component("copy", uses=("draft",))
-
-
-def view_title(page: str, section: str) -> str:
-    """The titles of a page and its section, if they differ."""
-    title = content(page).title
-    for folder in (page, "branch"):
-        try:
-            own = content(folder, section).title if section and section != "page" else title
-        except ContentUnusable:
-            continue
-        return title if own == title else f"{title} › {own}"
-    return title
+COPY: Component[Message] = Component("copy")
 
 
 def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None:
     """Draw the buttons that copy the link to this view, present it, and reset the page.
 
-    The component of Copy link also appends the view to the lesson that the visitor collects, stores it where Home reads
-    it, both in the visitor's own browser, and puts a sentence that has just arrived into the URL.
+    The component of Copy link also stores the view in the visitor's own browser, where Home reads it, and puts a
+    sentence that has just arrived into the URL.
 
     Args:
         section: the one that is shown.
         whole: whether a link can carry anything; else there is nothing to copy or to reset.
     """
     query = urlencode(links.write(state.page, state.values)[0])
-    data: dict[str, object] = {"most": MOST_STEPS, "tab": section, "query": query}
-    path = f"/{'' if state.page == 'home' else state.page}{f'?{query}' if query else ''}"
-    if state.page != FOLDER and len(path) <= MOST_VIEW:
-        data |= {"title": view_title(state.page, section), "path": path}
+    data: dict[str, object] = {"tab": section, "query": query}
     if state.page != "home":
         data["page"] = state.page
     if whole and (state.mends or (state.arrived and state.entered)):

@@ -14,9 +14,8 @@ from core.lessons.checks import AnyCheck, Attended, Probability, Replaced, Weigh
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
 from core.ui.lessons.handout import handout, picture
-from core.ui.lessons.lessons import Collected
 from core.ui.selection import usual_token
-from tests.pages import link, opened, protos, shown, widget
+from tests.pages import opened, protos, shown, widget
 from tests.words import words
 
 FIRST = "1-what-attention-computes"
@@ -159,34 +158,6 @@ def test_what_does_not_fit_is_said() -> None:
         opened("lessons", file='+++\ntitle = "A"\nline = "B"\n+++\n## First\n+++\nview = "/nowhere"\n+++\n')
     )
     assert WORDS.part("No such lesson", lesson="nothing") in shown(opened("lessons", lesson="nothing"))
-
-
-@pytest.mark.usefixtures("open_files")
-def test_a_collected_lesson_is_offered_as_a_file_and_a_link_or_refused_with_its_step() -> None:
-    at = opened("lessons")
-    assert at.get("download_button") == []
-    one, two = ({"title": title, "text": "**A text**", "view": "/nowhere"} for title in ("One", "Two"))
-    one["view"] = "/glossary"
-
-    def collect() -> None:
-        draft = json.dumps({"title": "Mine", "steps": [one, two]}, separators=(",", ":"))
-        at.session_state["lessons.1.collection--sent"] = Collected(draft=draft)
-        at.run()
-
-    collect()
-    assert "Your lesson, step 2 “Two”: there is no page “nowhere”" in shown(at)
-    assert at.get("download_button") == []
-    two.pop("view")  # what an older version, or another program, left in the browser
-    collect()
-    assert "Your lesson, step 2: view: Field required." in shown(at)
-    two["view"] = "/timeline"
-    collect()
-    assert [button.proto.label for button in at.get("download_button")] == ["Download Markdown: lesson"]
-    widget(at.button, "Open it").click().run()
-    assert [lesson.title for lesson in (from_text(link(at)["file"]),)] == ["Mine"]
-    assert at.subheader[0].value == "One"
-    widget(at.button, WORDS.label("add")).click().run()
-    assert [step["title"] for step in at.session_state["lessons.added"]["draft"]["steps"]] == ["One", "Two"]
 
 
 def test_lessons_of_the_host_that_do_not_fit_are_said_and_the_others_open(

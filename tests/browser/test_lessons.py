@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from core.content import content
-from core.lessons.lesson import Step, from_text
-from tests.browser.conftest import LAPTOP, TELEPHONE, WAIT_MS, Visitor
+from tests.browser.conftest import LAPTOP, TELEPHONE, Visitor
 
 WORDS = content("lessons", "lessons")
 
@@ -83,41 +81,13 @@ def test_a_lesson_ends_at_its_top_and_leads_to_the_next(traveller: Visitor) -> N
     expect(page.get_by_role("heading", name="Predict a masked token")).to_be_in_viewport(ratio=1)
 
 
-def saved(traveller: Visitor, file: Path) -> tuple[Step, ...]:
-    """The steps of the file that is offered now."""
-    traveller.save("Download Markdown").save_as(file)
-    return from_text(file.read_text("utf-8")).steps
-
-
-def test_views_become_a_lesson_that_is_ordered_downloaded_and_opened_again(traveller: Visitor, tmp_path: Path) -> None:
-    for number, view in enumerate(("/glossary?term=attention", "/timeline", "/sources"), 1):
-        page = traveller.open(view)
-        page.get_by_role("button", name="Add to lesson").click()
-        expect(page.get_by_text(f"Step {number} of your lesson")).to_be_visible()
-    page = traveller.open("/lessons")
-    page.get_by_label("Title of the lesson").fill("<b>Mine</b>")
-    page.get_by_label("Text of step 1").fill("A text\n## no heading")
-    down = page.get_by_role("button", name="Move down: step 1")
-    down.focus()
-    down.press("Enter")
-    expect(page.get_by_role("button", name="Move down: step 2")).to_be_focused()
-    page.get_by_role("button", name="Remove: step 1").click()
-    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+def test_a_lesson_file_of_the_visitor_opens_as_data(traveller: Visitor, tmp_path: Path) -> None:
     file = tmp_path / "mine.md"
-    page.get_by_text("Removed: Timeline").wait_for()
-    end = time.monotonic() + WAIT_MS / 1000
-    while len(steps := saved(traveller, file)) > 2:  # the server hears of a change a moment later
-        assert time.monotonic() < end
-    assert [(step.page, step.text) for step in steps] == [
-        ("glossary", "A text\n ## no heading"),
-        ("sources", ""),
-    ]
-    page.get_by_role("button", name="Remove all steps").click()
-    expect(page.get_by_text("collects its view here")).to_be_visible()
+    step = '## {}\nA text\n\n+++\nview = "{}"\n+++\n'
+    front = '+++\ntitle = "<b>Mine</b>"\nline = "A line."\n+++\n'
+    file.write_text(front + step.format("One", "/glossary") + step.format("Two", "/sources"), encoding="utf-8")
+    page = traveller.open("/lessons")
     page.get_by_role("button", name=WORDS.label("file")).click()
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("<b>Mine</b> · 1 / 2")).to_be_visible()
     expect(page.frame_locator("iframe").get_by_role("heading", name="Glossary")).to_have_count(1)
-    page.get_by_role("button", name=WORDS.label("add")).click()
-    expect(page.get_by_label("Text of step 1")).to_have_value("A text\n ## no heading")
-    page.get_by_role("button", name="Remove all steps").click()

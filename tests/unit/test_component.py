@@ -30,7 +30,6 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "alignment": {"selected": 2},
     "block": {"step": "attention-weights", "count": 1},
     "chips": {"selected": [0, 3], "count": 2},
-    "collection": {"draft": '{"title":"A","steps":[{"title":"B","text":"<b>","view":"/glossary"}]}', "count": 1},
     "frame": {"open": [1, 12]},
     "lesson": {"step": 2, "count": 2},
     "last": {"page": "attention", "tab": "heads", "query": "layer=3&text=a+b%3F"},
@@ -73,7 +72,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_every_folder_is_a_component(components: dict[str, Component[Any]]) -> None:
     folders = {folder.name for folder in (ASSETS / "components").iterdir()}
-    shared = {"attention", "dom", "draft", "saved"}  # scripts of pages in frames, and of several components
+    shared = {"attention", "dom", "saved"}  # scripts of pages in frames, and of several components
     assert folders - shared == components.keys()
     assert {name for name, component in components.items() if component.message} == MESSAGES.keys()
 

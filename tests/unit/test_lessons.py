@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 import tracemalloc
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,16 +22,12 @@ from core.language.guesses import among, plain_word, same_word
 from core.language.rounds import GAP, KINDS, LENGTH, Answer, Kind, Turn, bank, draw, scores, spans
 from core.lessons import checks
 from core.lessons.lesson import (
-    Draft,
     Lesson,
     Step,
-    collected,
     from_content,
     from_text,
     lessons,
-    read_draft,
     refuse_missing_views,
-    write,
 )
 from core.settings import settings
 from core.ui.section import pages
@@ -145,49 +140,6 @@ def test_a_host_adds_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         settings.cache_clear()
     assert isinstance(own, Lesson)
     assert (own.slug, own.trusted, own.bundled) == ("my-own", True, False)
-
-
-@pytest.mark.parametrize("lesson", bundled(), ids=lambda lesson: lesson.slug)
-def test_a_written_lesson_is_read_again(lesson: Lesson) -> None:
-    again = from_text(write(lesson))
-    assert again.steps == lesson.steps
-    assert (again.title, again.line, again.sources) == (lesson.title, lesson.line, lesson.sources)
-
-
-HOSTILE = (
-    "## Another step\n+++\nview = '/zoo'\n+++\n",
-    'A "text" with \\ and """\n\n+++\nview = 1\n+++',
-    "a\u2028## b\x85+++\x0c+++\r+++\rc",
-    "</script><script>alert(1)</script> \x00\x7f\x1b \U0001f600 \u202e",
-    "\n\n   \n",
-)
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_collected_lesson_is_read_again_whatever_is_typed(text: str) -> None:
-    steps = [{"title": text or "x", "text": text, "view": "/glossary"}, {"title": "B", "text": "", "view": text}]
-    lesson = collected(Draft.model_validate({"title": text, "steps": steps}))
-    assert [step.view for step in lesson.steps] == ["/glossary", text]
-    assert lesson.steps[0].text.split() == text.split()
-    assert from_text(write(lesson)) == replace(lesson, file="The lesson")
-    assert not lesson.trusted
-    with pytest.raises(ContentUnusable, match="step 2 “B”: there is no page"):
-        refuse_missing_views(lesson)
-
-
-def test_a_collected_lesson_that_does_not_fit_is_refused() -> None:
-    steps = [{"title": f"Step {n}", "text": "x" * 4_000, "view": "/"} for n in range(1, 41)]
-    draft: dict[str, Any] = {"title": "", "steps": steps[:2]}
-    assert collected(Draft.model_validate(draft)).title == "Your lesson"
-    steps[1]["title"] = " Step\n1 "
-    with pytest.raises(ContentUnusable, match="step 2 “Step 1”: an earlier step has this title"):
-        collected(Draft.model_validate(draft | {"steps": steps[:2]}))
-    steps[1]["title"] = "B"
-    with pytest.raises(ContentUnusable, match="a lesson has 100,000 at most"):
-        collected(Draft.model_validate(draft | {"steps": steps}))
-    for wrong in (steps + steps[:1], [{"title": "\ud800", "text": "", "view": "/"}], [{"title": "A", "view": "/"}]):
-        with pytest.raises(ValidationError):
-            Draft.model_validate(draft | {"steps": wrong})
 
 
 def test_comparisons_name_an_option() -> None:
@@ -334,11 +286,6 @@ def test_a_check_counts_many_scores_in_little_memory_with_steps_between(
     finally:
         tracemalloc.stop()
     assert max(after - before for before, after in pairwise(steps)) < 0.5
-
-
-def test_a_draft_that_nests_too_deeply_is_refused() -> None:
-    with pytest.raises(ContentUnusable, match="cannot be read"):
-        read_draft('{"title": "x", "steps": ' + "[" * 100_000)
 
 
 def test_content_names_the_file() -> None:

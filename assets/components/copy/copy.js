@@ -1,6 +1,6 @@
 export default function (component) {
   const { parentElement, data } = component;
-  const [button, collect] = parentElement.querySelectorAll("button");
+  const button = parentElement.querySelector("button");
   const status = parentElement.querySelector("[role=status]");
   const tell = (text) => {
     status.textContent = text;
@@ -20,12 +20,6 @@ export default function (component) {
       tell(document.execCommand("copy") ? "Copied" : "Copy the address from the address bar");
       area.remove();
     }
-  };
-  collect.hidden = !data.path;
-  collect.onclick = () => {
-    const draft = withSteps(readDraft(), [{ title: data.title, text: "", view: data.path }], data.most);
-    if (draft === null) tell(`Your lesson has ${data.most} steps, the most`);
-    else tell(writeDraft(draft) ? `Step ${draft.steps.length} of your lesson, on the page Lessons` : "This browser stores nothing");
   };
   // The address is not the view's, which it shall be without a step of Back: the visitor's sentence has arrived, or what
   // was typed or refused, or the query of the page before. An address that changed since is left alone.

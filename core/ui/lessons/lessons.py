@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import secrets
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,17 +14,12 @@ from core.errors import AtlasError, ContentUnusable
 from core.lessons import FOLDER, MOST_STEPS
 from core.lessons.checks import Answer, AnyCheck, compute
 from core.lessons.lesson import (
-    MOST_CHARS,
-    Draft,
     Lesson,
     Refused,
     Step,
-    collected,
     from_text,
     lessons,
-    read_draft,
     refuse_missing_views,
-    write,
 )
 from core.links import parameters as link
 from core.settings import ROOT, raised_with, settings
@@ -47,13 +41,6 @@ class Opened(Message):
     """After the last one comes the lesson's end."""
 
 
-class Collected(Message):
-    """The lesson that the visitor collects, as it is now: JSON, which :func:`read_draft` checks."""
-
-    draft: Annotated[str, Field(pattern=r'^\{"title":"', max_length=2 * MOST_CHARS)]
-
-
-COLLECTION: Component[Collected] = Component("collection", Collected, uses=("dom", "draft"))
 VIEW: Component[Opened] = Component("lesson", Opened)
 PROGRESS: Component[Opened] = Component("progress", Opened)
 LESSON = Carried(name="lesson", label="Lesson", as_=link.Choice())
@@ -62,8 +49,6 @@ FILE = Carried(name="file", label="Lesson file", as_=link.Text())
 NOTES = Toggle(name="notes", label="Instructor’s notes")
 _ANSWERS = "lessons.answers"
 """What was answered in this session, :class:`_Tried` by question."""
-_DRAFT, _ADDED = "lessons.draft", "lessons.added"
-"""The lesson that this browser collects, and the steps that are to be added to it, until it says that they are."""
 _CHECK: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
 
 
@@ -125,46 +110,9 @@ def _list(view: View) -> None:
                     st.rerun()
                 length = view.words.part("Length", minutes=lesson.minutes, steps=len(lesson.steps))
                 PROGRESS.draw(key, {"lesson": lesson.slug, "steps": len(lesson.steps), "begin": length})
-    _yours(view)
+    with st.popover(view.words.label("file"), icon=":material/upload_file:"):
+        _open_file(view)
     page_link("transformer", view.words.label("transformer"), {}, icon=":material/arrow_forward:")
-
-
-def _yours(view: View) -> None:
-    """The lesson that this browser collects: to edit, to download, to open; or one of a file."""
-    st.subheader(view.words.label("yours"), anchor=False)
-    key = view.state.key("collection")
-    if (sent := COLLECTION.sent(key)) is not None:
-        st.session_state[_DRAFT] = sent.draft
-        st.session_state.pop(_ADDED, None)
-    stored: str | None = st.session_state.get(_DRAFT)
-    COLLECTION.draw(
-        key,
-        {
-            "none": view.words.part("Nothing collected"),
-            "most": MOST_STEPS,
-            "known": stored is not None,
-            "add": st.session_state.get(_ADDED),
-        },
-    )
-    with st.container(horizontal=True), sentences():
-        with st.popover(view.words.label("file"), icon=":material/upload_file:"):
-            _open_file(view)
-        draft = None if stored is None else read_draft(stored)
-        if draft is not None and draft.steps:
-            lesson = collected(draft)
-            check(lesson)
-            text = write(lesson)
-            if len(text) <= settings().max_chars:
-                values = {"file": text}
-                st.button("Open it", key=view.state.key("collection.open"), on_click=take_up, args=(FOLDER, values))
-            download("Markdown", text, "lesson", view.state.key("collection.file"))
-
-
-def _add(lesson: Lesson) -> None:
-    """Add an open lesson's steps to those that the browser collects, and go to these."""
-    draft = Draft(title=lesson.title, steps=list(lesson.steps))
-    st.session_state[_ADDED] = {"id": secrets.token_hex(8), "draft": draft.model_dump(exclude_defaults=True)}
-    take_up(FOLDER, {})
 
 
 def _open_file(view: View) -> None:
@@ -287,13 +235,6 @@ def _steps(view: View, lesson: Lesson, number: int) -> None:
             )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         page_link(FOLDER, view.words.label("all"), {}, icon=":material/list:")
-        st.button(
-            view.words.label("add"),
-            key=view.state.key("add"),
-            icon=":material/playlist_add:",
-            on_click=_add,
-            args=(lesson,),
-        )
         notes = NOTES.draw(view.state)
     download(
         "HTML",
