@@ -81,7 +81,7 @@ def heads(
     output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,
 ) -> None:
     """Measure each attention head: agreement with syntactic relations, and weight on fixed positions."""
-    from core.attention.roles.headroles import cli_heads
+    from lab.heads import cli_heads
 
     cli_heads(slugs, treebank, sentences, output, together)
 
@@ -113,7 +113,7 @@ def effects(
     output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,
 ) -> None:
     """Measure the effect of ablating each attention head: the loss in bits over a fixed set of texts."""
-    from core.attention.ablation.effects import cli_effects
+    from lab.effects import cli_effects
 
     cli_effects(slugs, output)
 
@@ -124,7 +124,7 @@ def vectors(
     output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/vectors.")] = None,
 ) -> None:
     """Measure a model's vectors: how contextual each layer is, and the layer weights of probing tasks."""
-    from core.vectors.precomputed import cli_vectors
+    from lab.vectors import cli_vectors
 
     cli_vectors(slugs, output)
 
@@ -183,12 +183,11 @@ def sweep(
 @app.command()
 def trees() -> None:
     """Recompute and store the module trees and shapes of all systems."""
-    from core.anatomy import store
-    from core.costs import shape as shapes
+    from lab.trees import write_all, write_shapes
 
-    for slug, counts in store.write_all().items():
+    for slug, counts in write_all().items():
         print(slug, ", ".join(f"{name}: {count:,}" for name, count in counts.items()))
-    print(f"shapes: {shapes.write_all()}")
+    print(f"shapes: {write_shapes()}")
 
 
 if __name__ == "__main__":

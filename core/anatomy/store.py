@@ -1,6 +1,6 @@
 """Stored trees: every size of every system, computed once and stored as small JSON, so that reading needs no torch.
 
-One file a system, ``data/<slug>.json``; ``write_all`` makes them from live builds (``python -m lab trees``). A
+One file a system, ``data/<slug>.json``; `lab.trees` makes them from live builds (``python -m lab trees``). A
 node is stored with short keys and without what follows from the rest: parameters are counted anew from the shapes.
 """
 
@@ -116,7 +116,7 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
     catalogue does, and :class:`core.errors.RecordUnusable` where no network can be built from the record.
     """
     chosen = size_of(slug, size)
-    stored = _stored(slug)
+    stored = stored_trees(slug)
     if chosen.name in stored:
         return stored[chosen.name]
     built = live_tree(
@@ -138,7 +138,7 @@ def live_tree(slug: str, name: str, built_of: str) -> ModuleNode | str:
 
 def printed_tree(slug: str) -> ModuleNode | None:
     """The stored tree of the class and size that source 000 prints for this system, if any."""
-    return _stored(SOURCE).get(slug)
+    return stored_trees(SOURCE).get(slug)
 
 
 def counts(slug: str) -> dict[str, int]:
@@ -167,36 +167,6 @@ def faults() -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def write_all(folder: Path = FOLDER) -> dict[str, dict[str, int]]:
-    """Build all sizes of all systems and write the stored trees; returns the counts by slug and size."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written: dict[str, dict[str, int]] = {}
-    for system in (system for system in catalogue.systems() if system.sizes):
-        built = {size.name: module_tree(system.slug, size.name, live=True) for size in system.sizes}
-        (folder / f"{system.slug}.json").write_text(dump(built), encoding="utf-8")
-        written[system.slug] = {name: node.parameters for name, node in built.items()}
-    from_source = {slug: describe(build_model(row.cls, row.config, row.overrides)) for slug, row in printed().items()}
-    (folder / f"{SOURCE}.json").write_text(dump(from_source), encoding="utf-8")
-    for stale in {path.stem for path in folder.glob("*.json")} - written.keys() - {SOURCE}:
-        (folder / f"{stale}.json").unlink()
-    _stored.cache_clear()
-    return written
-
-
-def dump(trees: dict[str, ModuleNode]) -> str:
-    """The text of a system's file: one line per size, for small diffs."""
-    rows = [f"{json.dumps(name)}: {json.dumps(pack(node), separators=(',', ':'))}" for name, node in trees.items()]
-    return "{\n" + ",\n".join(rows) + "\n}\n"
-
-
-def pack(node: ModuleNode) -> Packed:
-    """A node as JSON data: n(ame), c(lass), x(tra), r(epeat), t(ensors), s(hared), b(uffers), k(ids), if not empty."""
-    packed: Packed = {"n": node.name, "c": node.cls, "x": node.extra, "r": node.repeat}
-    packed |= {"t": dict(node.tensors), "s": dict(node.ties), "b": dict(node.buffers)}
-    packed["k"] = [pack(child) for child in node.children]
-    return {key: value for key, value in packed.items() if value and (key, value) != ("r", 1)}
-
-
 def unpack(packed: Packed) -> ModuleNode:
     """The inverse of :func:`pack`; parameters are counted from the shapes."""
     children = tuple(unpack(child) for child in packed.get("k", ()))
@@ -215,7 +185,7 @@ def unpack(packed: Packed) -> ModuleNode:
 
 
 @lru_cache(maxsize=64)
-def _stored(slug: str) -> dict[str, ModuleNode]:
+def stored_trees(slug: str) -> dict[str, ModuleNode]:
     """The stored trees of a system by size; may be empty."""
     path = FOLDER / f"{slug}.json"
     if not _SLUG.fullmatch(slug) or not path.is_file():

@@ -10,8 +10,7 @@ network that is not a stack of equal layers has no shape.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -290,27 +289,6 @@ def read_shape(system: System, size: Size) -> Shape | None:
         return read(settings, size.architecture, system.branch, anatomy.tree(system.slug, size.name))
     except AttributeError:
         return None
-
-
-def write_all(path: Path = STORED) -> int:
-    """Write the shapes of all sizes of all systems; returns how many sizes have a shape."""
-    rows = {
-        f"{system.slug} {size.name}": read_shape(system, size)
-        for system in catalogue.systems()
-        for size in system.sizes
-    }
-    path.write_text(dump(rows), encoding="utf-8")
-    stored_shapes.cache_clear()
-    return sum(shape is not None for shape in rows.values())
-
-
-def dump(shapes: dict[str, Shape | None]) -> str:
-    """The text of the file: one line per size."""
-    rows = [
-        f"{json.dumps(key)}: {json.dumps(shape and asdict(shape), separators=(',', ':'))}"
-        for key, shape in shapes.items()
-    ]
-    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 @lru_cache(maxsize=1)

@@ -35,12 +35,11 @@ from typing import Any
 
 from core import checkpoints
 from core.attention.ablation.ablate import Head, HeadMask
-from core.attention.ablation.effects import FOLDER
 from core.attention.ablation.question import Question, Reader, best, prepare_question
 from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import private_twin
 from core.attention.architectures.vectors import attention_layers
-from core.attention.roles.headroles import OUTPUT
+from core.attention.roles.rolefiles import EFFECTS, OUTPUT
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import heldout
@@ -206,7 +205,7 @@ def least_effect(checkpoint: Checkpoint, percent: int, removed: int = 0) -> tupl
     Raises:
         InputUnusable: no effects are stored for this model.
     """
-    file = OUTPUT / FOLDER / f"{checkpoint.spec.slug}.csv"
+    file = OUTPUT / EFFECTS / f"{checkpoint.spec.slug}.csv"
     if not file.is_file():
         raise InputUnusable(f"The effects of the heads of {checkpoint.spec.name} are not measured.")
     with file.open(encoding="utf-8", newline="") as stream:

@@ -9,9 +9,9 @@ from core.checkpoints.registry import get, part_of
 from core.vectors import precomputed
 from core.vectors.contextual import anisotropy_baseline
 from core.vectors.occurrences import Line, words
-from core.vectors.precomputed import sentences
 from core.vectors.reading import read
 from lab import evaluate
+from lab.vectors import sentences
 from tests.lab.test_training_recipes import BUNDLED, QUICK, states_what_is_measured
 
 

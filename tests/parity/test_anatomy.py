@@ -14,8 +14,9 @@ from torch import nn
 from core import anatomy, catalogue
 from core.anatomy.build import build_model, describe
 from core.anatomy.own import ProjectedLSTM
-from core.anatomy.store import FOLDER, SOURCE, dump, printed
+from core.anatomy.store import FOLDER, SOURCE, printed
 from core.costs.remarks import no_editor
+from lab.trees import dump
 
 TINY = {
     "BertModel": ("BertConfig", {"num_hidden_layers": 3, "hidden_size": 32, "num_attention_heads": 2}),

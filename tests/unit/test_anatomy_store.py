@@ -25,6 +25,7 @@ from core.anatomy.roles import (
 )
 from core.anatomy.store import explain, explanations, printed
 from core.errors import NoArchitecture, OutOfRange, UnknownSystem
+from lab.trees import pack
 
 ALL = [(system.slug, size.name) for system in catalogue.systems() for size in system.sizes]
 
@@ -189,7 +190,7 @@ def test_pack_and_unpack_are_inverse() -> None:
         buffers=(("ids", (1, 4)),),
     ).counted()
     assert node.parameters == 6
-    assert store.unpack(json.loads(json.dumps(store.pack(node)))) == node
+    assert store.unpack(json.loads(json.dumps(pack(node)))) == node
 
 
 def leaf(name: str, cls: str = "Linear", **fields: object) -> ModuleNode:

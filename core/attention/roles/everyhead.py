@@ -19,10 +19,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from core.attention.ablation.ablate import Head
-from core.attention.ablation.effects import KINDS
 from core.attention.heads import LABELS, SCORES
 from core.attention.roles import rolefiles
 from core.attention.roles.relations import RelationCounts
+from core.attention.roles.rolefiles import KINDS
 from core.attention.trace import MapKind
 from core.checkpoints.spec import CheckpointSpec, wilson
 from core.table import Table

@@ -1,4 +1,14 @@
-"""Measurements of a model's heads, read from the files that ``core heads`` and ``core effects`` write.
+"""Measurements of a model's heads, read from the files that ``python -m lab heads`` and ``effects`` write.
+
+Three tidy files for each model; layers and heads count from 1 in them, as everywhere in the app:
+
+    SLUG.csv        treebank, relation, direction, layer, head, n, right, baseline offset, baseline right
+    roles/SLUG.csv  treebank, role, layer, head, rows, mean
+    effects/SLUG.csv  attention, layer, head, texts, mean bits, largest bits
+
+The first two are measured on the self-attention over the input text: the encoder's in an encoder-decoder (whose decoder
+generates the same sentence), and the content stream in a two-stream model. Scores of the other maps (decoder, cross,
+query) are in roles/SLUG.csv under "TREEBANK, KIND".
 
 numpy alone. Legend: D directions, L layers, H heads.
 """
@@ -16,14 +26,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.ablation.ablate import Head
-from core.attention.ablation.effects import COLUMNS as EFFECT_COLUMNS
-from core.attention.ablation.effects import FOLDER as EFFECTS
-from core.attention.ablation.effects import KINDS
 from core.attention.heads import SCORES
-from core.attention.roles.headroles import OUTPUT, RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
 from core.attention.roles.relations import LABELS, RelationCounts, better_directions
 from core.attention.trace import MapKind
 from core.errors import AtlasError
+from core.settings import ASSETS
+
+OUTPUT = ASSETS / "headroles"
+RELATION_COLUMNS = (
+    "treebank",
+    "relation",
+    "direction",
+    "layer",
+    "head",
+    "n",
+    "right",
+    "baseline offset",
+    "baseline right",
+)
+ROLE_COLUMNS = ("treebank", "role", "layer", "head", "rows", "mean")
+EFFECT_COLUMNS = ("attention", "layer", "head", "texts", "mean bits", "largest bits")
+EFFECTS = "effects"
+"""The folder of the files of effects, in :data:`OUTPUT`."""
+KINDS: tuple[MapKind, ...] = ("encoder", "decoder", "cross", "query")
+RANDOM = "random tokens"
+"""The value of the column ``treebank`` for induction."""
 
 SHIPPED = "atlas"
 """The treebank that comes with the app."""

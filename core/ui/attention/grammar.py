@@ -10,8 +10,8 @@ import streamlit as st
 
 from core import session
 from core.attention.roles import rolefiles, treebank
-from core.attention.roles.headroles import attention_of
 from core.attention.roles.relations import LABELS, RelationCounts, links, meaning, references
+from core.attention.roles.sentence import attention_of
 from core.attention.tokens import word_weights
 from core.attention.views.export import grids_table
 from core.checkpoints.spec import CheckpointSpec
@@ -116,8 +116,8 @@ def _on_a_sentence(spec: CheckpointSpec, counts: RelationCounts, view: View) -> 
     texts = {name: sentence.text for name, sentence in offered.items()}
     sentence = offered[SENTENCE.with_(options=texts).draw(view.state, tag=f"{spec.slug}.{counts.relation}")]
     with st.spinner(session.waiting("running-the-model")):
-        attention_map, belongs = attention_of(session.checkpoint(spec.slug), sentence)
-        weights = word_weights(attention_map.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
+        trace, belongs = attention_of(session.checkpoint(spec.slug), sentence)
+        weights = word_weights(trace.own.weights[layer : layer + 1, head : head + 1], belongs)[0, 0]
     np.fill_diagonal(weights, 0)
     if counts.direction == "head to dependent":
         weights = weights.T

@@ -1,16 +1,9 @@
-"""Head roles as numbers: every head of a model over a treebank, and the files of the counts.
+"""Head roles as numbers: every head of a model over a treebank, written to files.
 
 core.attention.roles.relations defines the grammar counts, core.attention.heads the positional scores; induction, over
 repeated random tokens, is defined below. A treebank is streamed sentence by sentence.
 
-Two tidy files for each model; layers and heads count from 1 in them, as everywhere in the app:
-
-    SLUG.csv        treebank, relation, direction, layer, head, n, right, baseline offset, baseline right
-    roles/SLUG.csv  treebank, role, layer, head, rows, mean
-
-Both are measured on the self-attention over the input text: the encoder's in an encoder-decoder (whose decoder
-generates the same sentence), and the content stream in a two-stream model. Scores of the other maps (decoder, cross,
-query) are in roles/SLUG.csv under "TREEBANK, KIND".
+`core.attention.roles.rolefiles` describes and reads them.
 
 A new measurement of a treebank replaces its rows and leaves those of others.
 
@@ -43,34 +36,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import checkpoints
-from core.attention.capture import capture, capture_ids, tokens_of
+from core.attention.capture import capture_ids
 from core.attention.heads import HeadScores, HeadSums
 from core.attention.roles import treebank as treebanks
 from core.attention.roles.relations import RelationCounts, Tally, better_directions
+from core.attention.roles.rolefiles import OUTPUT, RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
+from core.attention.roles.sentence import attention_of
 from core.attention.roles.treebank import Sentence
-from core.attention.tokens import Membership, align
-from core.attention.trace import AttentionMap, AttentionTrace, MapKind
+from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language.text import clean
 from core.language.tokens import max_tokens
-from core.settings import ASSETS
-
-OUTPUT = ASSETS / "headroles"
-RELATION_COLUMNS = (
-    "treebank",
-    "relation",
-    "direction",
-    "layer",
-    "head",
-    "n",
-    "right",
-    "baseline offset",
-    "baseline right",
-)
-ROLE_COLUMNS = ("treebank", "role", "layer", "head", "rows", "mean")
-RANDOM = "random tokens"
-"""The value of the column ``treebank`` for induction."""
 
 LENGTH, REPEATS, EXAMPLES = 25, 4, 10
 BYTES = 256
@@ -110,7 +86,7 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> HeadMeasur
     others: dict[MapKind, HeadSums] = {}
     for sentence in sentences:
         try:
-            trace, belongs = _read(checkpoint, sentence)
+            trace, belongs = attention_of(checkpoint, sentence)
         except (InputEmpty, InputTooLong):
             skipped += 1
             continue
@@ -126,26 +102,6 @@ def measure(checkpoint: Checkpoint, sentences: Iterable[Sentence]) -> HeadMeasur
         raise InputUnusable(f"{checkpoint.spec.name} could read none of {skipped:,} sentences.")
     further = {kind: sums.scores() for kind, sums in others.items()}
     return HeadMeasurements(tally.counted(), tally.causal, roles.scores(), further, counted, skipped)
-
-
-def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionMap, Membership]:
-    """The self-attention over ``sentence``, and the word of each token.
-
-    Raises:
-        InputEmpty, InputTooLong, NoAttentionMatrix: as core.attention.capture.
-    """
-    trace, belongs = _read(checkpoint, sentence)
-    return trace.own, belongs
-
-
-def _read(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionTrace, Membership]:
-    """The trace over a sentence, and the word of each token."""
-    text = sentence.text
-    if clean(text) != text:
-        raise InputEmpty("This sentence has characters that are removed before a model reads it. Replace them.")
-    # teacher forcing with the sentence takes one step, generation many
-    trace = capture(checkpoint, text, target=text if checkpoint.spec.offers("rewrites") else None)
-    return trace, align(sentence, tokens_of(checkpoint, text, trace))
 
 
 def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0) -> HeadScores:

@@ -31,17 +31,14 @@ from typing import NamedTuple
 
 from core import checkpoints
 from core.attention.ablation.ablate import Head, rank_heads
-from core.attention.roles.headroles import OUTPUT, Row, write_rows
-from core.attention.trace import MapKind
+from core.attention.roles.rolefiles import EFFECT_COLUMNS, EFFECTS, KINDS, OUTPUT
 from core.checkpoints.families import ModelFamily
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.adapters import tasks
+from lab.heads import Row, write_rows
 
 TEXTS = OUTPUT / "texts.tsv"
-FOLDER = "effects"
-COLUMNS = ("attention", "layer", "head", "texts", "mean bits", "largest bits")
-KINDS: tuple[MapKind, ...] = ("encoder", "decoder", "cross", "query")
 GAP = "[MASK]"
 STEP = 2
 """The predicted token of an encoder-decoder's output, from 0."""
@@ -120,7 +117,7 @@ def cli_effects(slugs: Sequence[str], output: Path | None) -> None:
     from tqdm import tqdm  # type: ignore[import-untyped]
 
     specs = [checkpoints.get(slug) for slug in slugs]
-    folder = (output or OUTPUT) / FOLDER
+    folder = (output or OUTPUT) / EFFECTS
     refused = []
     for spec in specs:
         own_texts = texts(spec.family)
@@ -131,7 +128,7 @@ def cli_effects(slugs: Sequence[str], output: Path | None) -> None:
                 refused.append(f"{spec.slug} was not measured: {error}")
                 print(refused[-1])
                 continue
-        write_rows(folder / f"{spec.slug}.csv", COLUMNS, rows(effects))
+        write_rows(folder / f"{spec.slug}.csv", EFFECT_COLUMNS, rows(effects))
         most = sorted(effects, key=lambda head: -fmean(effects[head]))[:3]
         lines = (f"{head.kind} {head.layer + 1}-{head.head + 1} {fmean(effects[head]):.2f} bits" for head in most)
         print(f"{spec.slug}, {len(effects)} heads over {len(effects[most[0]])} texts: {', '.join(lines)}", flush=True)

@@ -12,23 +12,13 @@ import pytest
 from core import checkpoints
 from core.attention import capture
 from core.attention.capture import capture_ids
-from core.attention.roles import headroles
-from core.attention.roles.headroles import (
-    LENGTH,
-    RANDOM,
-    RELATION_COLUMNS,
-    REPEATS,
-    ROLE_COLUMNS,
-    attention_of,
-    cli_heads,
-    induction,
-    measure,
-    repeated,
-    write_rows,
-)
 from core.attention.roles.relations import DIRECTIONS, links
+from core.attention.roles.rolefiles import RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
+from core.attention.roles.sentence import attention_of
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
+from lab import heads as headroles
+from lab.heads import LENGTH, REPEATS, cli_heads, induction, measure, repeated, write_rows
 
 SENTENCES = tuple(islice(read(SHIPPED), 6))
 LONG = Sentence("long", ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) * 300, (True,) * 300)
@@ -37,7 +27,8 @@ LONG = Sentence("long", ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) *
 @pytest.mark.parametrize(("slug", "kind"), [("bert", "encoder"), ("gpt2", "decoder"), ("t5", "encoder")])
 def test_tokens_are_those_of_the_trace(checkpoint_dir: Path, slug: str, kind: str) -> None:
     checkpoint = checkpoints.load(f"dir-tiny-{slug}")
-    found, belongs = attention_of(checkpoint, SENTENCES[0])
+    sentence_trace, belongs = attention_of(checkpoint, SENTENCES[0])
+    found = sentence_trace.own
     trace = capture(checkpoint, SENTENCES[0].text, target="The cat" if slug == "t5" else None)
     assert found.kind == kind
     assert found.key_tokens == (trace.encoder or trace.decoder).key_tokens  # type: ignore[union-attr]
@@ -64,7 +55,7 @@ def test_every_branch_is_measured_and_what_is_too_long_is_counted(checkpoint_dir
 
 
 def attention_of_tokens(slug: str, sentence: Sentence) -> tuple[str, ...]:
-    return attention_of(checkpoints.load(f"dir-tiny-{slug}"), sentence)[0].key_tokens
+    return attention_of(checkpoints.load(f"dir-tiny-{slug}"), sentence)[0].own.key_tokens
 
 
 def test_nothing_to_measure_is_said(checkpoint_dir: Path) -> None:
