@@ -13,7 +13,7 @@ such a key and may attend to it.
     spread        entropy of the row, divided by the entropy of an even row over the allowed keys
 
 A head that attends evenly to all tokens scores 1/n for one token of n, and 1 for spread. Induction heads are those of
-Olsson et al. 2022 (arXiv 2209.11895); core.attention.roles.headroles measures them on random tokens. Scores describe
+Olsson et al. 2022 (arXiv 2209.11895); `lab.heads` measures them on random tokens. Scores describe
 weights; a head's contribution to the output also depends on its values.
 
 numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.

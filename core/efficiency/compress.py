@@ -4,7 +4,7 @@ r"""Compression of a live model without training: pruning, fewer heads, fewer la
 pruned         the share of weights with the smallest magnitude, over all matrices of the layers together, is set to
                zero (Han et al. 2015, arXiv 1506.02626, without the retraining)
 heads          the share of heads with the smallest mean effect on the prediction is removed (Michel et al. 2019, arXiv
-               1905.10650); the effects are those of `core.attention.ablation.effects`
+               1905.10650); the effects are those of `lab.effects`
 layers         the highest layers are removed (Sajjad et al. 2020, arXiv 2004.03844), of each half of an encoder-decoder
 bits           32, 16: floating point. 8: integers with a scale for each row of a matrix; inputs of linear layers are
                quantized as they arrive (PyTorch's dynamic quantization). 4: integers with a scale for each 32 weights

@@ -95,9 +95,7 @@ def test_files_hold_means_and_are_read_back(
 def test_one_refused_model_does_not_stop_the_others(
     checkpoint_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        "lab.effects.texts", lambda family: () if family.kind == "causal-lm" else ("A [MASK].",)
-    )
+    monkeypatch.setattr("lab.effects.texts", lambda family: () if family.kind == "causal-lm" else ("A [MASK].",))
     cli_effects(["dir-tiny-gpt2", "dir-tiny-bert"], tmp_path)
     assert "dir-tiny-gpt2 was not measured: " in capsys.readouterr().out
     assert [path.stem for path in (tmp_path / "effects").iterdir()] == ["dir-tiny-bert"]
