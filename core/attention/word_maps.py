@@ -41,7 +41,7 @@ from core.language.types import Decoding
 MAX_CHARS = 600
 MOST_WORDS = 40
 BOTH = "both sides"
-"""The least of the weights on all words before and on all words after, a mean over the words."""
+"""The lesser of a word's largest weight on a word before it and its largest on one after it, a mean over the words."""
 ROLES = (BOTH, "previous", "next", "self", "same token", "first", "punctuation")
 """The scores that a head can be the strongest at."""
 
@@ -138,8 +138,8 @@ def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
 
 def on_both_sides(weights: Floats) -> Floats:
     """(L, H): of weights (L, H, n, n), the score :data:`BOTH`."""
-    before, after = np.tril(weights, -1).sum((2, 3)), np.triu(weights, 1).sum((2, 3))
-    return np.asarray(np.minimum(before, after) / weights.shape[2], dtype=np.float32)
+    before, after = np.tril(weights, -1).max(-1), np.triu(weights, 1).max(-1)  # (L, H, n)
+    return np.asarray(np.minimum(before, after).mean(-1), dtype=np.float32)
 
 
 def sharpest(attention_map: AttentionMap) -> tuple[int, int]:

@@ -172,7 +172,7 @@ def cache_map(names: Sequence[str], at: int, *, theme: Theme) -> go.Figure:
     for color in (theme.key, theme.value):
         colors += [mixed(color, theme.ground, 0.6), color]
     values, texts = np.full((3, len(names)), np.nan), [[""] * len(names) for _ in range(3)]
-    for row, before in enumerate(("dropped", "stored", "stored")):
+    for row, before in enumerate(("–", "kept", "kept")):
         values[row, : at - 1], values[row, at - 1] = 2 * row, 2 * row + 1
         if len(names) <= _IN_CELLS:
             texts[row][:at] = [before] * (at - 1) + ["new"]
@@ -185,6 +185,7 @@ def cache_map(names: Sequence[str], at: int, *, theme: Theme) -> go.Figure:
         scale=colors,
         ygap=4,
         texts=texts,
+        text_size=11,
         hovertemplate="%{y} of %{x}<extra></extra>",
         height=230,
     )

@@ -48,7 +48,7 @@ def test_three_architectures_open_with_weight_on_both_sides_only_where_there_is_
         shares[read.attention_map.causal] = shares.get(read.attention_map.causal, ())
         after, before = np.triu(weights, 1).sum() / len(weights), np.tril(weights, -1).sum() / len(weights)
         shares[read.attention_map.causal] += ((before, after),)
-    assert min(share for pair in shares[False] for share in pair) >= 0.35, shares
+    assert min(share for pair in shares[False] for share in pair) >= 0.25, shares
     assert {after for _, after in shares[True]} == {0.0}
 
 

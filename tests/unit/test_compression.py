@@ -310,7 +310,7 @@ def test_a_query_is_dropped_and_keys_and_values_stay() -> None:
     map_, texts = figure.data
     assert list(map_.y) == ["query", "key", "value"]
     assert np.nan_to_num(map_.z, nan=-1).tolist() == [[0, 1, -1], [2, 3, -1], [4, 5, -1]]
-    assert list(texts.text) == ["dropped", "new", "", "stored", "new", "", "stored", "new", ""]
+    assert list(texts.text) == ["–", "new", "", "kept", "new", "", "kept", "new", ""]
     colors = [color for _, color in map_.colorscale][::2]
     assert (colors[1], colors[3], colors[5]) == (LIGHT.query, LIGHT.key, LIGHT.value)
     assert LIGHT.hatch in unquote(figure.layout.images[0].source), "what is not computed yet looks like a value"

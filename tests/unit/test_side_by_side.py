@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from core import checkpoints
+from core.attention import word_maps
 from core.errors import InputTooLong, InputUnusable
 from core.language.replaced import Detection
 from core.language.side_by_side import (
@@ -138,3 +140,11 @@ def test_bits_per_byte_agree_with_the_cards_measure() -> None:
     loaded = checkpoints.load("atlas-gpt-2")
     text = "Once upon a time there was a little girl who lived in a house near the river."
     assert bits_per_byte(loaded, text) == pytest.approx(measured(loaded, text), rel=1e-5)
+
+
+def test_weight_on_both_sides_by_hand() -> None:
+    """A head that looks both ways, one that looks back, and one on itself."""
+    both = [[0.5, 0.5, 0.0], [0.4, 0.2, 0.4], [0.0, 0.5, 0.5]]  # only the middle word has words on both sides
+    back = [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    heads = np.array([[both, back, np.eye(3)]], np.float32)
+    assert word_maps.on_both_sides(heads).tolist() == [pytest.approx([0.4 / 3, 0, 0])]
