@@ -7,7 +7,7 @@ import time
 import tracemalloc
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -424,3 +424,25 @@ def test_a_model_that_knows_nothing_is_judged_by_its_choice() -> None:
         Turn(third),
     ]
     assert scores(rows) == (2, 1, 1)
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "lessons.md"
+
+
+def test_the_documented_lesson_is_one() -> None:
+    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
+    start = lines.index("    +++")
+    end = next(number for number, line in enumerate(lines) if number > start and line.startswith("- "))
+    lesson = from_text("\n".join(line[4:] for line in lines[start:end]))
+    refuse_missing_views(lesson)
+    (first,) = lesson.steps
+    assert first.check is not None
+    assert first.check.answer() in first.options
+
+
+def test_the_document_names_every_check_with_its_fields() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \|[^|]*\| (.*) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    union, *_ = get_args(checks.AnyCheck)
+    kinds = {get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in get_args(union)}
+    documented = {kind: re.findall(r"`(\w+)`", fields) for kind, fields in rows if kind != "kind"}
+    assert documented == {kind: [name for name in cls.model_fields if name != "kind"] for kind, cls in kinds.items()}
