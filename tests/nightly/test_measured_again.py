@@ -11,7 +11,7 @@ from core.efficiency import compress
 from core.efficiency.compress import Measured, Recipe, precomputed
 from core.efficiency.duplication import stored as stored_duplication
 from core.finetuning import record, trainable
-from core.finetuning.examples import parse, ready
+from core.finetuning.examples import TEN, parse, ready
 from core.finetuning.setup import Setup, baselines, usual_rate
 from core.finetuning.train import fine_tune
 from lab import duplication
@@ -47,6 +47,15 @@ def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> 
     assert stored_changes.tokens == changes.tokens
     assert stored_changes.before[0] == pytest.approx(changes.before[0], abs=1e-2)
     assert stored_changes.outputs == pytest.approx(changes.outputs, abs=0.05)
+
+
+def test_ten_sentences_are_enough_again() -> None:
+    """What the page opens with, trained again."""
+    again = record.trained(checkpoints.load(checkpoints.first(record.OPENS_WITH[TEN])[0]), TEN)
+    last = {run: float(again[f"{TEN}.{run}.accuracy"][-1]) for run in record.runs(TEN)}
+    assert last["chosen"] > 0.9
+    assert last["head"] <= last["chosen"] - 0.05
+    assert last["random"] < 0.5
 
 
 def test_the_stored_points_are_measured_again() -> None:
