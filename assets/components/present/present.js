@@ -25,19 +25,20 @@ window.atlasUncovers ??= addEventListener("click", ({ target, ctrlKey, metaKey }
 }) ?? true;
 
 // A box sends what was typed a moment after it has lost the focus. A link pressed at once would overtake it, and what the
-// box then sends for the page before would call that page back.
+// box then sends for the page before would call that page back. So a link waits until nothing else is left to do.
 window.atlasSends ??= (() => {
   const links = "[data-testid=stSidebarNav] a, [data-testid=stPageLink] a";
+  const idle = window.requestIdleCallback ?? ((then) => setTimeout(then, 100));
   let left = -Infinity;
   addEventListener("focusout", ({ target }) => {
     if (target.matches?.(FIELDS)) left = performance.now();
   }, true);
   addEventListener("click", (event) => {
     const link = event.isTrusted && !event.ctrlKey && !event.metaKey && !event.shiftKey && event.target.closest?.(links);
-    if (!link || performance.now() - left > 100) return;
+    if (!link || performance.now() - left > 1000) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    setTimeout(() => link.click(), 30);
+    idle(() => link.click(), { timeout: 500 });
   }, true);
   return true;
 })();
