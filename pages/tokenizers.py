@@ -1,13 +1,13 @@
 """Tokenizers: how a text becomes tokens, what each kind loses, how one is trained, and what a vocabulary costs."""
 
 from core.ui.section import Page
-from core.ui.tokenizers.cleaning import CLEANING, DEDUP
+from core.ui.tokenizers.dedup import DEDUP
 from core.ui.tokenizers.share import SHARE
 from core.ui.tokenizers.side_by_side import BESIDE, LANGUAGES, NOISE_SECTION
 from core.ui.tokenizers.steps import STEPS
 from core.ui.tokenizers.train import TRAIN
 
-PAGE = Page("tokenizers", (BESIDE, STEPS, TRAIN, LANGUAGES, NOISE_SECTION, SHARE, DEDUP, CLEANING))
+PAGE = Page("tokenizers", (BESIDE, STEPS, TRAIN, LANGUAGES, NOISE_SECTION, SHARE, DEDUP))
 
 if __name__ == "__main__":
     PAGE.run()

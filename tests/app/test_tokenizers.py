@@ -25,7 +25,7 @@ def test_every_section_opens_filled(section: str) -> None:
     at = opened(tab=section)
     assert not at.warning
     assert protos(at, "plotly_chart") or section == "beside"
-    if section not in ("share", "dedup", "cleaning"):
+    if section not in ("share", "dedup"):
         assert "tk-run" in html_of(at)
 
 
@@ -146,11 +146,3 @@ def test_a_file_replaces_the_text() -> None:
     assert "1 of 2 documents would go" in shown(at)
     at.file_uploader[0].set_value(("corpus.txt", b"\xff\xfe", "text/plain")).run()
     assert "not UTF-8" in shown(at)
-
-
-def test_c4s_rules_on_pasted_text() -> None:
-    at = opened(tab="cleaning")
-    assert "4 of 17 lines stay" in shown(at)
-    assert "Page: curly bracket" in html_of(at)
-    at.text_area[0].set_value(" ").run()
-    assert "There is no text to clean" in shown(at)

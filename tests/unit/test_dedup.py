@@ -11,8 +11,8 @@ import pytest
 
 from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.settings import settings
-from core.tokenizers import cleaning
-from core.tokenizers.cleaning import decoded, exact, found_with, near
+from core.tokenizers import dedup
+from core.tokenizers.dedup import decoded, exact, found_with, near
 
 pytestmark = pytest.mark.usefixtures("fresh_settings")
 
@@ -103,7 +103,7 @@ def test_a_file_too_large_or_no_text_gets_a_sentence(monkeypatch: pytest.MonkeyP
 
 
 def test_too_many_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cleaning, "MAX_PAIRS", 100)
+    monkeypatch.setattr(dedup, "MAX_PAIRS", 100)
     texts = [" ".join(f"w{number}" for number in range(60)) + f" {copy}" for copy in range(60)]
     with pytest.raises(OutOfRange, match="pairs would have to be compared"):
         near("\n".join(texts), "line")
@@ -141,7 +141,7 @@ def test_a_hostile_corpus_is_refused_in_seconds_and_little_memory(
 
 def test_long_documents_are_compared_in_little_memory_with_steps_between(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[float] = []
-    monkeypatch.setattr(cleaning.turns, "step", lambda **_: steps.append(time.thread_time()))
+    monkeypatch.setattr(dedup.turns, "step", lambda **_: steps.append(time.thread_time()))
     one = letters(9_000, " ")
     near("a b c d e\n\nf g h i j")  # the libraries are imported
     tracemalloc.start()
@@ -166,6 +166,6 @@ def test_one_long_word_costs_the_others_no_memory() -> None:
 
 
 def test_pairs_that_are_too_long_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cleaning, "MAX_CELLS", 99)
+    monkeypatch.setattr(dedup, "MAX_CELLS", 99)
     with pytest.raises(OutOfRange, match="too long to be compared pair by pair"):
         near("a b c d e f g h i j\n\na b c d e f g h i j")

@@ -1,4 +1,4 @@
-"""GLUE's metrics by hand, and C4's rules line by line."""
+"""GLUE's metrics by hand."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import pytest
 from core.content import content
 from core.errors import AtlasError
 from core.language import metrics
-from core.tokenizers.cleaning import clean
 from core.ui.results.glue import parse
-from core.ui.tokenizers.cleaning import SAMPLE
 
 
 def test_the_metrics_by_hand() -> None:
@@ -40,21 +38,3 @@ def test_every_task_has_its_examples_and_a_wrong_prediction() -> None:
         numbers = [(right, predicted) for _, _, right, predicted in task["examples"]]
         assert any(a != b for a, b in numbers)
         assert not task["classes"] or {a for a, _ in numbers} == set(range(len(task["classes"])))
-
-
-def test_each_rule_removes_its_lines() -> None:
-    fates = [line.fate for line in clean(SAMPLE)]
-    page = ["punctuation", "kept", "kept", "javascript", "words", "punctuation", "kept", "policy"]
-    assert fates[:8] == page
-    assert fates[8:12] == ["kept", "repeated", "repeated", "repeated"]
-    assert fates[12:15] == ["bracket", "punctuation", "bracket"]
-    assert fates[15:] == ["lorem", "sentences"]
-    assert (
-        clean("One two three four five.[1] [citation needed]", least_sentences=1)[0].cleaned
-        == "One two three four five."
-    )
-    assert clean("We sell a very cheap pill.", ["Pill"], least_sentences=1)[0].fate == "list"
-    assert clean("We sell very many cheap pills.", ["pill"], least_sentences=1)[0].fate == "kept"
-    for wrong in (" \n ", "x" * 20_001):
-        with pytest.raises(AtlasError):
-            clean(wrong)

@@ -1,105 +1,25 @@
-"""Cleaning of a corpus: which of C4's rules removes which line, which repeats and near-duplicates would go."""
+"""Deduplication: the repeats and near-duplicates of a corpus that would go."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import streamlit as st
 
 from core import session
 from core.errors import AtlasError
-from core.figures.bars import Series, bars
 from core.figures.labels import label, percent
 from core.figures.plot import SYMBOLS, cut, figure, level, scatter, title
 from core.settings import settings
 from core.table import Table
-from core.tokenizers import cleaning
-from core.tokenizers.cleaning import FATES, SENTENCES, WORDS, Exact, Near, clean
+from core.tokenizers import dedup
+from core.tokenizers.dedup import Exact, Near
 from core.ui.glossary import warning
-from core.ui.page import accent, theme
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Text, settings_menu
 from core.ui.section import Section, View
 from core.ui.tables import Row, TextTable, text_table
 
-SAMPLE = """Home | Timetable | Contact
-The harbor of the old town is open all year.[1]
-Ferries leave for the islands every morning at eight.
-Please enable Javascript to see the map.
-Read more.
-Tickets are sold at the pier
-The crossing takes about two hours in calm weather.
-By staying here you accept our privacy policy.
-
-The winter timetable begins on the first of November.
-The harbor of the old town is open all year.
-Ferries leave for the islands every morning at eight.
-The crossing takes about two hours in calm weather.
-
-This page shows the depth of the harbor at low tide.
-if (tide < 2) { warn("too low"); }
-The numbers are measured every hour by the harbor master.
-
-Lorem ipsum dolor sit amet, consectetur adipiscing elit.
-
-The ferry to the northern island does not run today."""
-TEXT = Text(name="scraped", label="Scraped text, empty lines between pages", default=SAMPLE, height=230)
-BANNED = Text(name="banned", label="Words that remove a page", placeholder="with commas between", most=500)
-LEAST_WORDS = Integer(name="words", label="Words of a line, at least", default=WORDS, low=0, high=20)
-LEAST_SENTENCES = Integer(name="sentences", label="Sentences of a page, at least", default=SENTENCES, low=0, high=20)
-_CUT = 200
-
-
-def cleaned_pages(view: View) -> None:
-    state, words, look = view.state, view.words, theme()
-    left, right = st.columns(2, gap="large")
-    with left:
-        text = TEXT.draw(state)
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            banned = [word.strip() for word in BANNED.draw(state).split(",") if word.strip()]
-            least = settings_menu(state, LEAST_WORDS, LEAST_SENTENCES)
-    lines = clean(text, banned, least[LEAST_WORDS.name], least[LEAST_SENTENCES.name])
-    names, counts = words.front["rules"], Counter(line.fate for line in lines)
-    shown = [fate for fate in FATES if counts[fate]]
-    values = [counts[fate] for fate in shown]
-    colors = [accent("encoder-decoder") if fate == "kept" else look.muted for fate in shown]
-    figure = bars(
-        [f"{names[fate]}  " for fate in shown],
-        [
-            Series(
-                words.label("lines"),
-                values,
-                colors,
-                ["" if fate == "kept" else "/" for fate in shown],
-                texts=[str(value) for value in values],
-                hover="%{x}",
-            )
-        ],
-        look,
-        height=60 + 34 * len(shown),
-        end=1.15 * max(values),
-    )
-    kept = counts["kept"]
-    alt = ", ".join(f"{names[fate]}: {counts[fate]}" for fate in shown)
-    with right:
-        table = Table(("rule", "lines"), tuple((names[fate], counts[fate]) for fate in FATES))
-        title = words.label("picture")
-        Panel("cleaning", title, figure, f"{title}. {alt}", table, heading=True).draw(state)
-    view.say("Answer", kept=kept, lines=len(lines), share=percent(kept / len(lines)), pages=lines[-1].page)
-    view.try_and_notice()
-    st.subheader(words.label("each"), anchor=False)
-    rows = [
-        (str(line.page), names[line.fate], cut(line.cleaned if line.fate == "kept" else line.text, _CUT))
-        for line in lines
-    ]
-    text_table(TextTable(tuple(words.front["columns"]), rows, words.label("each"), (10, 32, 58)))
-    view.how_it_works(words=WORDS, sentences=SENTENCES)
-
-
-CLEANING = Section("cleaning", cleaned_pages, (TEXT, BANNED, LEAST_WORDS, LEAST_SENTENCES))
-
-
-CORPUS_SAMPLE = """The old lighthouse keeper climbed the stairs every evening at six, wound the clock, and lit the lamp.
+SAMPLE = """The old lighthouse keeper climbed the stairs every evening at six, wound the clock, and lit the lamp.
 
 Ferry times for the island: seven in the morning, noon, and five in the afternoon. No ferry on Sundays.
 
@@ -112,24 +32,24 @@ In case of fog the keeper rings the bell twice a minute until the last boat has 
 Ferry times for the island: seven in the morning, noon, and five in the afternoon. No ferry on Sundays.
 
 A recipe for soup: carrots, onions, and a leaf of bay; boil it, let it rest for an hour, and serve it with bread."""
-CORPUS = Text(name="corpus", label="Corpus", default=CORPUS_SAMPLE, height=170)
-UNIT = Choice(name="unit", label="Documents", options=cleaning.UNITS, style="row")
+CORPUS = Text(name="corpus", label="Corpus", default=SAMPLE, height=170)
+UNIT = Choice(name="unit", label="Documents", options=dedup.UNITS, style="row")
 LENGTH = Integer(name="repeat", label="Exact repeat, tokens", default=10, low=3, high=500, width=190)
-NGRAM = Integer(name="ngram", label="n-grams", default=cleaning.NGRAM, low=1, high=20, width=150)
-JACCARD = Real(name="jaccard", label="Jaccard threshold", default=cleaning.JACCARD, low=0.1, high=1.0, step=0.05)
-EDIT = Real(name="edit", label="Edit similarity threshold", default=cleaning.EDIT, low=0.0, high=1.0, step=0.05)
+NGRAM = Integer(name="ngram", label="n-grams", default=dedup.NGRAM, low=1, high=20, width=150)
+JACCARD = Real(name="jaccard", label="Jaccard threshold", default=dedup.JACCARD, low=0.1, high=1.0, step=0.05)
+EDIT = Real(name="edit", label="Edit similarity threshold", default=dedup.EDIT, low=0.0, high=1.0, step=0.05)
 _SHOWN = 12
 _PASSAGE = 160
 
 
 @session.cached("finding-repeats")
 def _exact(text: str, length: int) -> Exact:
-    return cleaning.exact(text, length)
+    return dedup.exact(text, length)
 
 
 @session.cached("finding-near-duplicates")
 def _near(text: str, unit: str, ngram: int, jaccard: float, edit: float) -> Near:
-    return cleaning.near(text, unit, ngram, jaccard, edit)
+    return dedup.near(text, unit, ngram, jaccard, edit)
 
 
 def deduplication(view: View) -> None:
@@ -147,7 +67,7 @@ def deduplication(view: View) -> None:
             max_upload_size=-(-settings().max_corpus_kb // 1000),
             help=view.words.part("File", most=f"{settings().max_corpus_kb:,}"),
         )
-    text = typed if file is None else cleaning.decoded(file.getvalue())
+    text = typed if file is None else dedup.decoded(file.getvalue())
     exact = _exact(text, length)
     try:
         near: Near | None = _near(text, unit, values[NGRAM.name], values[JACCARD.name], values[EDIT.name])
@@ -172,7 +92,7 @@ def deduplication(view: View) -> None:
             _estimates(view, near, values[JACCARD.name])
     _repeats(view, exact)
     view.try_and_notice()
-    view.how_it_works(bands=cleaning.BANDS, minima=cleaning.MINIMA, found=percent(cleaning.found_with(0.8)))
+    view.how_it_works(bands=dedup.BANDS, minima=dedup.MINIMA, found=percent(dedup.found_with(0.8)))
 
 
 def _clusters(view: View, near: Near) -> None:
