@@ -2,13 +2,12 @@
 
 from core.ui.branch import branch_page
 from core.ui.demos.codes import CODES
-from core.ui.demos.few_shot import FEW_SHOT
 from core.ui.demos.fill_mask import MASKS
 from core.ui.demos.generate import GENERATE
 from core.ui.demos.memory import MEMORY_DEMO
 from core.ui.demos.orders import ORDERS
 
-DEMOS = (CODES, ORDERS, MASKS, MEMORY_DEMO, GENERATE, FEW_SHOT)
+DEMOS = (CODES, ORDERS, MASKS, MEMORY_DEMO, GENERATE)
 PAGE = branch_page("decoder", *DEMOS)
 
 if __name__ == "__main__":

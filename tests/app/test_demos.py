@@ -62,9 +62,9 @@ def test_what_a_model_is_decides_which_demos_there_are() -> None:
     found = {spec.slug: demos(spec) for spec in READY}
     assert found["atlas-deberta"][:2] == ["masks", "parts"]
     assert found["atlas-xlnet"] == ["orders", "masks"]
-    assert found["atlas-transformer-xl"] == ["memory", "text", "few-shot"]
-    assert found["atlas-ctrl"] == ["codes", "text", "few-shot"]
-    assert found["atlas-gpt-neo"] == ["text", "few-shot"]
+    assert found["atlas-transformer-xl"] == ["memory", "text"]
+    assert found["atlas-ctrl"] == ["codes", "text"]
+    assert found["atlas-gpt-neo"] == ["text"]
 
 
 @pytest.mark.parametrize("spec", PAIRS, ids=lambda spec: spec.slug)

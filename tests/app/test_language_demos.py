@@ -12,7 +12,7 @@ from core.language.types import Decoding
 from core.theme import LIGHT
 from core.ui.chips import Clicked, text_color_on
 from core.ui.demos.decoding import effective
-from tests.pages import opened, shown
+from tests.pages import opened
 
 
 @pytest.fixture
@@ -141,11 +141,3 @@ def test_a_number_stands_at_the_end_of_the_longer_bar() -> None:
     own, processed = prediction_bars(["was", "lived"], [0.3, 0.06], "#0072B2", processed=[0.57, 0.0], theme=LIGHT).data
     assert list(own.text) == ["", "6.0% → 0.0%"]
     assert list(processed.text) == ["30.0% → 57.0%", ""]
-
-
-def test_few_shot_prompts_are_compared_and_measured() -> None:
-    at = opened("decoder", system="gpt-3", model="atlas-gpt-2", demo="few-shot")
-    assert "25 sentences of the ready set" in shown(at)
-    assert "80.2%" in _html(at)
-    at.text_area[0].set_value("no arrow\nat all").run()
-    assert "Line 1 is no example" in shown(at)

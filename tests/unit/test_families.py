@@ -43,10 +43,10 @@ def assets(tmp_path: Path, use_assets: Callable[[Path], None], use_checkpoints: 
     ("make", "system", "streams", "answered", "branch", "demos"),
     [
         (tiny.tiny_bert, "bert", {"encoder"}, Filled, "encoder", {"masks"}),
-        (tiny.tiny_gpt2, "gpt-2", {"decoder"}, Continued, "decoder", {"few-shot", "text"}),
+        (tiny.tiny_gpt2, "gpt-2", {"decoder"}, Continued, "decoder", {"text"}),
         (tiny.tiny_t5, "t5", {"encoder", "decoder", "cross"}, Rewritten, "encoder-decoder", {"rewrite"}),
         (tiny.tiny_xlnet, "xlnet", {"encoder", "decoder", "query"}, Filled, "decoder", {"masks", "orders"}),
-        (tiny.tiny_transformer_xl, "transformer-xl", {"decoder"}, Continued, "decoder", {"few-shot", "memory", "text"}),
+        (tiny.tiny_transformer_xl, "transformer-xl", {"decoder"}, Continued, "decoder", {"memory", "text"}),
         (tiny.tiny_longformer, "longformer", {"encoder"}, Filled, "efficient", {"window"}),
     ],
 )
