@@ -284,14 +284,18 @@ def test_a_step_that_the_text_does_not_have_is_refused_in_a_sentence() -> None:
     assert any("lies from 1 to" in words(str(warning.value)) for warning in at.warning)
 
 
-def test_continuations_are_ranked_by_sum_and_by_mean() -> None:
-    at = opened(tab="ranking")
-    assert "Line 1 has the highest sum (4 tokens), line 5 the highest mean (24 tokens)" in shown(at)
-    at.text_area[-1].set_value("one").run()
-    assert "at least two continuations" in shown(at)
+def test_a_slider_of_the_temperature_moves_the_bars() -> None:
+    at = opened(tab="step", rule="temperature", value="0.5")
+    assert "bits after" in shown(at)
+    sharp = entropy_after(at)
+    at.slider[0].set_value(2.0).run()
+    assert at.query_params["value"] == "2"
+    assert sharp < entropy_before(at) < entropy_after(at)
 
 
-def test_temperature_against_k_is_measured_on_samples() -> None:
-    at = opened(tab="temperature", length="4", measure="distinct")
-    assert "3 samples of up to 4 tokens" in shown(at)
-    assert html_of(at).count('scope="row"') == 4
+def entropy_before(at: AppTest) -> float:
+    return float(re.search(r"Entropy: ([\d.]+) bits before", shown(at))[1])
+
+
+def entropy_after(at: AppTest) -> float:
+    return float(re.search(r"\*\*([\d.]+)\*\* bits after", shown(at))[1])

@@ -85,7 +85,7 @@ def one_step(view: View) -> None:
 
 
 def _rule(view: View) -> tuple[Rule, float]:
-    """Draw the menu of the processor and its box; return it and its value."""
+    """Draw the menu of the processor and its box or slider; return it and its value."""
     state = view.state
     rule = cast(Rule, RULE.draw(state))
     name, number = PROCESSORS[rule]
@@ -95,7 +95,13 @@ def _rule(view: View) -> tuple[Rule, float]:
         numbers = {key: f"{bound:g}" for key, bound in bounds.items()}
         instead(state, words("Out of range", name=f"{name}: {number.name}", **numbers))
         wanted = number.start
-    value = number_box(number, wanted, state.key(f"value.{rule}"))
+    key = state.key(f"value.{rule}")
+    if rule == "temperature":
+        value = st.slider(
+            number.name, number.low, number.high, wanted, number.step, key=key, persist_state="session", width=220
+        )
+    else:
+        value = number_box(number, wanted, key)
     state.set(value=None if value == number.start else value)
     return rule, value
 

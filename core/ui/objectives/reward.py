@@ -9,7 +9,7 @@ from core.figures.labels import percent
 from core.figures.plot import cut
 from core.figures.predictions import compared_bars
 from core.language.generate import prompted
-from core.language.ranking import policy, rewarded, score
+from core.language.reward import policy, rewarded, score
 from core.table import Table
 from core.ui.generation.strategies import minus
 from core.ui.page import accent, theme

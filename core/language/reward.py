@@ -1,11 +1,7 @@
 r"""Candidate continuations by log-probability, and a policy that a reward moves.
 
-With :math:`y_1, \dots, y_n` the tokens of a candidate and x the prompt,
-
-.. math:: s(y) = \sum_{t=1}^{n} \ln p(y_t \mid x, y_{<t}), \qquad \bar s(y) = s(y) / n.
-
-Every token lowers the sum, so it favors short candidates; the mean does not (Codex, arXiv 2107.03374, section 3.3,
-takes the sample with the highest mean). Over the candidates alone, a reward r has the exact solution
+With :math:`y_1, \dots, y_n` the tokens of a candidate and x the prompt, its log-probability is
+:math:`s(y) = \sum_t \ln p(y_t \mid x, y_{<t})`. Over the candidates alone, a reward r has the exact solution
 
 .. math::
 
@@ -48,10 +44,6 @@ class Candidate:
     @property
     def total(self) -> float:
         return math.fsum(self.logs)
-
-    @property
-    def mean(self) -> float:
-        return self.total / len(self.logs)
 
 
 @dataclass(frozen=True, slots=True)
