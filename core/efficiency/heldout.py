@@ -1,8 +1,8 @@
 r"""What a live model predicts, as it was trained to, on texts written for this project, with the truth.
 
 ======================  ==============================================================================================
-masked tokens           encoders: of windows of the story; an XLNet: all masks at once; an XLM: of a sentence and its
-                        translation
+masked tokens           encoders: of windows of the story, or of its sentences if trained on single ones; an XLNet: all
+                        masks at once; an XLM: of a sentence and its translation
 next tokens             decoders: of the same windows; a Transformer-XL with its memory of the windows before
 replaced tokens         discriminators: whether each token of a window was replaced; the generator samples at the masks
 tokens of the output    encoder-decoders, given those before: translations, corrupted or misspelled texts, fusions
@@ -40,6 +40,7 @@ FOLDER = ASSETS / "heldout"
 WINDOW, MASKED = 64, 0.15
 DRAWS = 3
 """Sets of masked tokens of each window."""
+_SENTENCE = re.compile(r'[^.!?]+[.!?]+"?')
 _ROOM = 6
 """Positions left free in a corrupted text, which masks for empty spans make longer."""
 
@@ -114,6 +115,11 @@ def _windows(checkpoint: Checkpoint) -> Iterator[Tensor]:
     return iter(ids[: len(ids) // WINDOW * WINDOW].view(-1, WINDOW))
 
 
+def _sentences(checkpoint: Checkpoint) -> Iterator[Tensor]:
+    """The story in rows of a sentence."""
+    return (torch.tensor(_ids(checkpoint, sentence)) for sentence in _SENTENCE.findall(_story()))
+
+
 def _next(checkpoint: Checkpoint) -> Iterator[Pass]:
     for ids in _windows(checkpoint):
         yield Pass({"input_ids": ids[None]}, torch.arange(WINDOW - 1), ids[1:])
@@ -124,7 +130,9 @@ def _masked_windows(checkpoint: Checkpoint) -> Iterator[tuple[Tensor, Tensor, Te
     tokenizer: Any = checkpoint.tokenizer
     first, last = torch.tensor([tokenizer.cls_token_id]), torch.tensor([tokenizer.sep_token_id])
     random = torch.Generator().manual_seed(7)
-    for ids in _windows(checkpoint):
+    card = checkpoint.spec.card
+    by_sentence = card is not None and card.extra.get("reads") == "sentences"
+    for ids in (_sentences if by_sentence else _windows)(checkpoint):
         for _ in range(DRAWS):
             hidden = (torch.rand(len(ids), generator=random) < MASKED).nonzero()[:, 0]
             masked = ids.index_fill(0, hidden, tokenizer.mask_token_id)

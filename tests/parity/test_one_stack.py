@@ -6,11 +6,13 @@ import pytest
 import torch
 
 from core import checkpoints
+from core.attention import capture
 from core.attention.ablation.question import Reader, prepare_question
+from core.attention.architectures.recording import private_twin
 from core.attention.inside.lens import states
 from core.checkpoints.sizes import size_of
 
-SLUGS = [spec.slug for spec in checkpoints.available() if spec.source == "bundled"]
+SLUGS = [spec.slug for spec in checkpoints.available() if spec.source in ("bundled", "package")]
 
 
 def texts(checkpoint: checkpoints.Checkpoint) -> tuple[str, str]:
@@ -35,3 +37,19 @@ def test_a_model_has_as_many_parameters_as_every_page_says(slug: str) -> None:
     size = size_of(checkpoint.spec)
     assert size is not None
     assert size.parameters == sum(value.numel() for value in checkpoint.model.parameters())
+
+
+SPARSE = [spec.slug for spec in checkpoints.available() if spec.slug in SLUGS and spec.offers("blocks")]
+
+
+@pytest.mark.parametrize("slug", SPARSE)
+@pytest.mark.parametrize("sentences", [2, 30])
+def test_a_map_says_where_answers_come_from_other_weights(slug: str, sentences: int) -> None:
+    checkpoint = checkpoints.load(slug)
+    text = "The old miller walked to the village. " * sentences
+    (drawn,) = capture(checkpoint, text).maps
+    with torch.inference_mode():
+        answering = private_twin(checkpoint)(**checkpoint.tokenizer(text, return_tensors="pt"), output_attentions=True)
+    weights = torch.stack(answering.attentions)[:, 0]
+    other = not torch.allclose(torch.from_numpy(drawn.weights.copy()), weights, atol=1e-4)
+    assert other == (sentences > 2) == ("full attention" in drawn.note)
