@@ -15,6 +15,7 @@ from core import checkpoints
 from core.attention.ablation.ablate import ablate_heads, heads_of
 from core.checkpoints.registry import bundled_root
 from core.checkpoints.spec import Checkpoint
+from core.content import content
 from core.efficiency import compress, heldout
 from core.efficiency.compress import BITS, Recipe, pareto, precomputed, recipes
 from core.efficiency.growth import caches, check, computed
@@ -340,3 +341,14 @@ def test_it_changes_no_text_and_halves_the_passes(prompt: str) -> None:
     found = generate_with_draft(large, small, ids, 40)
     assert list(found.ids) == plain(large, ids, 40)
     assert found.passes_per_token < 0.7
+
+
+def test_the_notice_names_the_models_that_eight_bits_cost_something() -> None:
+    cost = {
+        slug: points[Recipe(bits=8)].bits_per_token - points[Recipe()].bits_per_token
+        for slug, points in precomputed().items()
+    }
+    first, *_ = content("zoo", "compression").part("Notice").split(". Atlas BERT")
+    assert {slug for slug in cost if cost[slug] > 0.05} == {
+        slug for slug in cost if checkpoints.get(slug).short_name in first
+    }
