@@ -13,6 +13,7 @@ seconds of a run by page, and the bytes of models, results and files; ``ATLAS_ME
 from __future__ import annotations
 
 import asyncio
+import html
 import ipaddress
 import logging
 import sys
@@ -29,7 +30,7 @@ from urllib.parse import urlencode, urlsplit
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.websockets import WebSocketClose
 from streamlit import config, file_util
@@ -75,6 +76,8 @@ _SCRIPTS = (
 placeholder of another height."""
 PRIVATE = ("/metrics", "/_stcore/metrics")
 """Paths that answer 404 unless the host opens them."""
+_FILES = ("static", "media", "component", "vendor", "app")
+"""First parts of Streamlit's paths of files, beside those that begin with an underscore."""
 _FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-real-ip"}
 """Headers of a request that came through a proxy."""
 
@@ -153,8 +156,29 @@ class Secured:
             await refused(scope, receive, send_secured)
         elif scope["type"] == "http" and scope["path"].endswith(PRIVATE) and not _may_measure(scope):
             await PlainTextResponse("Not found", 404)(scope, receive, send_secured)
+        elif plain and _is_below_a_page(scope["path"]):
+            await _no_page()(scope, receive, send_secured)
         else:
             await self.app(scope, receive, send_secured if scope["type"] == "http" else send)
+
+
+def _is_below_a_page(path: str) -> bool:
+    """Whether a path has a part more than any page: Streamlit would answer with its own page, whose scripts are named
+    relative to the path, so it would stay blank."""
+    prefix = (config.get_option("server.baseUrlPath") or "").strip("/")
+    parts = path.strip("/").removeprefix(prefix).strip("/").split("/")
+    return len(parts) > 1 and not parts[0].startswith(("_", "~")) and parts[0] not in _FILES
+
+
+def _no_page() -> HTMLResponse:
+    """The response to a path that is no page's, with a link to Home."""
+    from core.content import content
+
+    words = content("frame", "links")
+    home = f"/{(config.get_option('server.baseUrlPath') or '').strip('/')}"
+    link = f'<a href="{html.escape(home)}">{html.escape(words.label("home"))}</a>'
+    text = html.escape(words.part("No page"))
+    return HTMLResponse(f'<!doctype html><html lang="en"><title>404</title><p>{text} {link}</p></html>', 404)
 
 
 def _may_connect(origin: str, host: str) -> bool:

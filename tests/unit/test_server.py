@@ -405,3 +405,12 @@ def test_results_and_closed_tabs_leave_once_the_server_is_idle(monkeypatch: pyte
     assert len(expired) == 1
     open_tabs.append(2)
     assert server.drop_if_idle(dropped) is None
+
+
+def test_a_path_below_a_page_gets_a_sentence_and_a_way_home() -> None:
+    status, headers, text = answer("/attention/heads", accept="text/html")
+    assert (status, headers["content-type"].partition(";")[0]) == (404, "text/html")
+    assert "There is no page at this address." in text
+    assert '<a href="/">Home</a>' in text
+    for path in ("/attention", "/static/js/index.js", "/_stcore/health"):
+        assert "There is no page" not in answer(path, accept="text/html")[2]
