@@ -31,7 +31,7 @@ export default function (component) {
   if (data.page) {
     const { page, tab, query } = data;
     try {
-      localStorage.setItem("atlas.view", JSON.stringify({ page, tab, query }));
+      sessionStorage.setItem("atlas.view", JSON.stringify({ page, tab, query }));
     } catch { /* a browser that stores nothing */ }
   }
 }

@@ -4,10 +4,10 @@ export default function (component) {
   const { data, setTriggerValue } = component;
   try {
     if (data.forget) {
-      localStorage.removeItem("atlas.view");
+      sessionStorage.removeItem("atlas.view");
       return;
     }
-    const stored = localStorage.getItem("atlas.view");
+    const stored = sessionStorage.getItem("atlas.view");
     const here = ["", "/", "/home"].some((end) => location.pathname === data.base + end);
     if (here && stored && stored !== JSON.stringify(data.view)) setTriggerValue("sent", JSON.parse(stored));
   } catch { /* a browser that stores nothing, or something else under this name */ }
