@@ -6,7 +6,6 @@ from core.ui.attention.bertviz import BERTVIZ
 from core.ui.attention.block import BLOCK
 from core.ui.attention.grammar import GRAMMAR
 from core.ui.attention.maps import ALL, ONE_HEAD
-from core.ui.attention.recipe import recipe_row
 from core.ui.attention.setup import MODEL
 from core.ui.attention.side_by_side import BESIDE
 from core.ui.picker import nothing_runs
@@ -17,7 +16,6 @@ PAGE = Page(
     (ONE_HEAD, ALL, BERTVIZ, BLOCK, HEAD_ABLATION, GRAMMAR, EVERY, BESIDE),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
-    below=recipe_row,
 )
 
 if __name__ == "__main__":

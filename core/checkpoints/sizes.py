@@ -1,4 +1,4 @@
-"""The parameters of a checkpoint, counted from the headers of its safetensors files, and the SHA-256 of these files.
+"""The parameters of a checkpoint, counted from the headers of its safetensors files.
 
 All floating-point values count once:
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from core.checkpoints import loading, package
+from core.checkpoints import loading
 from core.checkpoints.folder import State, StoredTensor, opened, state_of_files, stored_tensors
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
@@ -96,41 +96,3 @@ def _digest(tensor: StoredTensor) -> bytes:
             digest.update(part)
             left -= len(part)
     return digest.digest()
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """A weight file; ``file`` is the name of its folder and its own, never a path of this machine."""
-
-    file: str
-    bytes: int
-    sha256: str
-
-
-def weights_of(spec: CheckpointSpec) -> tuple[Weights, ...]:
-    """The weight files of a checkpoint and its base; empty where they cannot be read. Cached by their state."""
-    try:
-        own, base = loading.weight_files(spec)
-        return _weights((*state_of_files(own), *state_of_files(base)))
-    except (AtlasError, OSError):
-        return ()
-
-
-def revision_of(spec: CheckpointSpec) -> str | None:
-    """The commit of a download from the Hub; None for other sources."""
-    if spec.source != "hub":
-        return None
-    try:
-        parts = loading.weight_files(spec)[0][0].parts
-    except (AtlasError, OSError, IndexError):
-        return None
-    return parts[parts.index("snapshots") + 1] if "snapshots" in parts[:-1] else None
-
-
-@lru_cache(maxsize=64)
-def _weights(state: State) -> tuple[Weights, ...]:
-    files = ((Path(name), changed, size) for name, changed, size in state)
-    return tuple(
-        Weights(f"{file.parent.name}/{file.name}", size, package.sha256(file, changed, size))
-        for file, changed, size in files
-    )

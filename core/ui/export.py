@@ -36,11 +36,8 @@ Lazy = str | bytes | Callable[[], str | bytes]
 _KINDS = {
     "CSV": ("csv", "text/csv"),
     "HTML": ("html", "text/html"),
-    "JSON": ("json", "application/json"),
     "Markdown": ("md", "text/markdown"),
-    "NPZ": ("npz", "application/octet-stream"),
     "safetensors": ("safetensors", "application/octet-stream"),
-    "SVG": ("svg", "image/svg+xml"),
 }
 """The suffix and the MIME type of each kind of file."""
 
@@ -93,10 +90,6 @@ def download_csv(table: Table | Callable[[], Table], name: str, key: str, *, of:
 download_markdown = partial(download, "Markdown")
 download_html = partial(download, "HTML")
 """A complete page."""
-download_svg = partial(download, "SVG")
-download_npz = partial(download, "NPZ")
-"""An archive of numpy arrays."""
-download_json = partial(download, "JSON")
 
 
 def component_data(chart: str, name: str, title: str, alt: str, table: Table | None) -> dict[str, Any]:

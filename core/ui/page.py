@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
@@ -79,6 +80,12 @@ def base_path() -> str:
     """The prefix of every path of the app: empty, or the host's ``server.baseUrlPath``."""
     path = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return f"/{path}" if path else ""
+
+
+def site() -> str:
+    """The address of the app, as this visitor's browser has it."""
+    here = urlsplit(st.context.url or "")
+    return f"{here.scheme}://{here.netloc}{base_path()}" if here.netloc else base_path()
 
 
 def through_page_table() -> None:

@@ -30,7 +30,7 @@ from core.errors import AtlasError, RoomRefused, RoomsUnavailable, RoomUnknown
 from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, TRIAL, Question, Room, Rooms, View, clean, rooms, spelled
 from core.ui.component import Component, Message
 from core.ui.links import go_to, shortest_query
-from core.ui.page import base_path, css, pill, plain
+from core.ui.page import css, pill, plain, site
 
 _SEAT, _SAID, _LEFT, _KEPT = "atlas.room", "atlas.room.said", "atlas.room.left", "atlas.room.kept"
 RENEW = 30.0
@@ -314,14 +314,13 @@ def _show(code: str) -> None:
     """Code, QR code and link, to be projected."""
     import segno
 
-    here = urlsplit(st.context.url or "")
-    link = f"{here.scheme}://{here.netloc}{base_path()}/?room={code}"
+    link = f"{site()}/?room={code}"
     picture = segno.make(link, error="m").svg_data_uri(scale=8, border=4, light="white")
     st.html(
         f'<div class="atlas-room-show"><div class="atlas-code">{code}</div>'
         f'<img src="{picture}" alt="{escape(label("qr"))}"><div>{escape(link)}</div></div>'
     )
-    if here.hostname in ("localhost", "127.0.0.1", "::1"):
+    if urlsplit(link).hostname in ("localhost", "127.0.0.1", "::1"):
         st.caption(words("Localhost"))
 
 

@@ -194,8 +194,6 @@ class Page:
     """Draws the common controls above the row of sections; returns the view that they get."""
     titled: bool = False
     """Whether ``above`` also draws the title, into the view's ``heading``."""
-    below: Callable[[View, Section], None] | None = None
-    """Draws the foot of every section, above Copy link, even if the section failed."""
 
     def __post_init__(self) -> None:
         register(self.slug, self.carried())
@@ -230,8 +228,6 @@ class Page:
                 section.draw(view)
             if self.opens:  # the section may have dropped what the link need not state
                 state.set(tab=None if chosen == self.opens(state) else chosen)
-            if self.below is not None and framed:
-                self.below(view, section)
             later, step = view.later, view.words.front.get("next", step)
         if presenting():
             if not bare():  # in the frame of a presented lesson, that has the button

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 from typing import get_args
 
@@ -13,7 +14,7 @@ from core.content import content
 from core.lessons.checks import AnyCheck, Attended, Probability, Replaced, Weight
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
-from core.ui.lessons.handout import handout, picture
+from core.ui.lessons.handout import handout, key, qr_code
 from core.ui.selection import usual_token
 from tests.pages import opened, protos, shown, widget
 from tests.words import words
@@ -122,35 +123,27 @@ def test_a_lesson_of_a_link_is_data() -> None:
     assert "\\*\\*Bold" in drawn
 
 
-def test_the_handout_has_every_step_and_the_maps() -> None:
+def test_the_handout_has_every_step_with_its_address_and_the_key_is_apart() -> None:
     lesson = lesson_of(FIRST)
-    page = handout(lesson, notes=True)
-    assert page.count("<section>") == len(lesson.steps)
-    assert page.count("<svg") == 4  # three heads and a mask
-    assert page.count('<div class="picture">') == 5  # and a text under a tokenizer
+    page = handout(lesson, "https://atlas.example/a", notes=True)
+    assert page.count("<section>") == page.count("<svg") == len(lesson.steps)
+    assert all(escape(f"https://atlas.example/a{step.path}<")[:-4] in page for step in lesson.steps)
     assert "<script" not in page
+    answers = key(lesson, lambda step: f"<{step.title}>")
+    asked = [step for step in lesson.steps if step.question]
+    assert answers.count("<section>") == len(asked)
+    assert all(escape(f"<{step.title}>") in answers and escape(f"<{step.title}>") not in page for step in asked)
+
+
+def test_a_lesson_of_a_file_prints_as_data() -> None:
     evil = from_text('+++\ntitle = "<b>"\nline = "<i>"\n+++\n## <u>\n<s> **x**\n+++\nview = "/glossary"\n+++\n')
-    page = handout(evil, notes=True)
+    page = handout(evil, "", notes=True)
     assert not any(tag in page.partition("<body>")[2].replace("<b></b>", "") for tag in ("<u>", "<s>", "<i>", "<b>"))
 
 
-@pytest.mark.parametrize(
-    ("view", "shown"),
-    [
-        ("/tokenizers?text=a+b&shown=atlas-byt5", ">3 tokens<"),
-        ("/objectives?objective=masked&model=atlas-bert&text=a+b+c", ">masked<"),
-        ("/encoder?model=minilm&text=The+cat+sat+on+the+[MASK].", "%</text>"),
-        ("/encoder?system=albert&tab=tree", ">4.00 M<"),
-        ("/compare?tab=trees&left=bert&right=albert", ">109 M<"),
-        ("/results?question=less&case=sharing", ">81.6<"),
-        ("/timeline", ""),
-        ("/attention?model=minilm&text=a&layer=99&head=1", ""),
-    ],
-)
-def test_a_picture_on_paper_is_what_the_view_computes(view: str, shown: str) -> None:
-    drawn = picture(Step(title="A", text="", view=view))
-    assert shown in drawn
-    assert bool(drawn) == bool(shown)
+def test_a_view_whose_address_fits_no_qr_code_has_its_address_alone() -> None:
+    assert qr_code("x" * 2_953).startswith("<svg")
+    assert qr_code("x" * 2_954) == ""
 
 
 def test_what_does_not_fit_is_said() -> None:

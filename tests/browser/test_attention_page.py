@@ -1,8 +1,7 @@
-"""The page Attention in Chromium: a recipe there and back, heads chosen inside pictures, and what is downloaded."""
+"""The page Attention in Chromium: heads chosen inside pictures, and what is downloaded."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,33 +10,6 @@ from playwright.sync_api import BrowserContext, expect
 
 from core.content import content
 from tests.browser.conftest import WAIT_MS, Visitor
-
-
-def test_a_recipe_is_saved_and_opens_again(visitor: Visitor, tmp_path: Path) -> None:
-    page = visitor.open("/attention?model=dir-tiny-t5&text=The+cat+sat.&map=encoder&layer=2&head=1")
-    expect(page.get_by_text("Recipe", exact=True)).to_be_visible(timeout=4 * WAIT_MS)
-    saved = visitor.save("Download JSON: recipe")
-    file = tmp_path / saved.suggested_filename
-    saved.save_as(file)
-    made = json.loads(file.read_text())
-    assert made["model"]["slug"] == "dir-tiny-t5"
-    assert re.fullmatch("[0-9a-f]{64}", made["model"]["weights"][0]["sha256"])
-    assert Path(visitor.save("Download SVG: picture").path()).read_text().startswith("<?xml")
-    asked = sorted(visitor.query.split("&"))
-    # Another view is open when the recipe comes.
-    page = visitor.open("/attention?model=dir-tiny-bert&tab=all&text=A+dog.")
-    page.get_by_text("Recipe", exact=True).click()
-    page.locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text("The recipe is open.")).to_be_visible(timeout=2 * WAIT_MS)
-    visitor.settle()
-    assert sorted(visitor.query.split("&")) == asked
-    expect(page.get_by_role("textbox", name="Text")).to_have_value("The cat sat.")
-    # A damaged one is answered in words, and the view stays.
-    file.write_text(json.dumps(made | {"model": {"slug": "gone"}}))
-    page.get_by_text("Recipe", exact=True).click()
-    page.locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text("model “gone”, but it must be one of")).to_be_visible()
-    assert sorted(visitor.query.split("&")) == asked
 
 
 def test_the_picture_of_all_heads_is_saved_by_the_browser(visitor: Visitor) -> None:

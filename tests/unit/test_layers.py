@@ -56,15 +56,12 @@ READS = {
         "from core import checkpoints\nfrom core.attention.roles.everyhead import rows\n"
         "assert rows(checkpoints.available())"
     ),
-    "pictures of attention": (
-        "import core.attention.bertviz, core.attention.combine, core.attention.views.grid, core.attention.views.svg"
-    ),
+    "pictures of attention": "import core.attention.bertviz, core.attention.combine, core.attention.views.grid",
     "names that stay": (
         "from core import attention\n"
         "calls = (attention.bertviz.render, attention.grid.render, attention.block.block, attention.lens.lens)\n"
         "assert all(callable(call) for call in (*calls, attention.ablate.ablate_heads, attention.capture))"
     ),
-    "recipes": "from core.attention.views import recipe; recipe.write('every', {}, None)",
     "side by side": "import core.attention.word_maps",
     "objectives": (
         "import pkgutil, core.objectives, core.language.losses, core.language.text\n"

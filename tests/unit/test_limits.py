@@ -10,7 +10,6 @@ import pytest
 
 from core import checkpoints, doctor, session
 from core.attention.capture import capture
-from core.attention.views import recipe
 from core.errors import AtlasError
 from core.language.decoding.rules import check
 from core.language.text import clean
@@ -84,13 +83,10 @@ def test_over_a_limit_a_sentence_names_it(
     monkeypatch.undo()
 
 
-def test_a_link_and_a_file_keep_to_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_keeps_to_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MAX_CHARS", "2000")
-    monkeypatch.setenv("ATLAS_MAX_UPLOAD_KB", "3")
     with pytest.raises(ValueError, match="2,000 characters at most"):
         parse(Text(), "x" * 2_001, None)
-    with pytest.raises(recipe.RecipeRefused, match="at most 3,000 bytes"):
-        recipe.read(b" " * 3_001, {})
 
 
 @pytest.mark.parametrize(("most", "asked", "value"), [(64, 100, 24), (300, 300, 300), (200, 201, 24)])

@@ -16,7 +16,6 @@ Legend: L layers, H heads, Q query tokens, K key tokens, d dimension of a head. 
 from __future__ import annotations
 
 import base64
-import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -25,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.inside.steps import MAPS, Step
-from core.attention.trace import AttentionMap, AttentionTrace, Bools, Floats
+from core.attention.trace import AttentionMap, Bools, Floats
 from core.table import Cell, Table
 
 Bits = Literal[8, 16]
@@ -211,20 +210,3 @@ def step_table(step: Step, rows: Sequence[str], columns: Sequence[str] | None = 
         for position, (token, numbers) in enumerate(zip(rows, matrix.tolist(), strict=True), 1)
     )
     return Table((*(["head"] if several else []), "#", step.axes[-2], *map(str, named)), tuple(lines))
-
-
-def to_npz(trace: AttentionTrace) -> bytes:
-    """All maps as a compressed numpy archive: for each kind ``<kind>`` (L, H, Q, K) and the tokens of both axes.
-
-    ``<kind>_computed`` is the attention mask, if any; its shape broadcasts to that of the map.
-    """
-    arrays: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
-    for attention_map in trace.maps:
-        arrays[attention_map.kind] = attention_map.weights
-        arrays[f"{attention_map.kind}_queries"] = np.array(attention_map.query_tokens)
-        arrays[f"{attention_map.kind}_keys"] = np.array(attention_map.key_tokens)
-        if attention_map.allowed is not None:
-            arrays[f"{attention_map.kind}_computed"] = attention_map.allowed
-    out = io.BytesIO()
-    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
-    return out.getvalue()

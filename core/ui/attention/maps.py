@@ -24,13 +24,11 @@ from core.attention.heads import reach
 from core.attention.trace import AttentionMap
 from core.attention.views import grid
 from core.attention.views.export import Bits
-from core.attention.views.svg import all_svg, head_svg
 from core.links import parameters as link
 from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.component import FRAMED, framed
-from core.ui.export import download_svg
 from core.ui.glossary import warning
 from core.ui.heads.panel import HEAD, LAYER, MAP, VIEW, chosen_map, heads_panel
 from core.ui.heads.text import TEXT_PARAMS, Chosen, chosen_text, opening
@@ -168,13 +166,6 @@ def all_maps(view: View) -> None:
         look = partial(grid.render, shown, theme=name, branch=spec.branch, title=title, difference=signed)
         return look(layer=layer, head=head, bits=bits)
 
-    def picture() -> str:
-        return (
-            head_svg(shown, 0, 0, theme=appearance, branch=spec.branch, title=title)
-            if single
-            else all_svg(shown, theme=appearance, branch=spec.branch, title=title)
-        )
-
     tokens = len(shown.query_tokens)
     selection = Selection(state, shown.query_tokens, tag=f"{spec.slug}.{attention_map.kind}.{together}")
     with row:
@@ -193,7 +184,6 @@ def all_maps(view: View) -> None:
     stem = f"{spec.slug}-{together}"
     offer_drawing(state, FRAMED, view.words.title, "png")
     download_pages(lambda bits: page("light", None, None, bits), stem, state)
-    download_svg(picture, stem, state.key("maps.svg"), of="picture")
     download_weights(shown, stem, state)
     view.note("Files")
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from core import checkpoints, session
-from core.attention.trace import AttentionMap, AttentionTrace
-from core.attention.views.export import MAX_TABLE_ROWS, Bits, map_table, to_npz
+from core.attention.trace import AttentionMap
+from core.attention.views.export import MAX_TABLE_ROWS, Bits, map_table
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.language.adapters import tasks
 from core.links import parameters as link
-from core.ui.export import download_csv, download_html, download_npz
+from core.ui.export import download_csv, download_html
 from core.ui.heads.text import sentence_of, text_part
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
@@ -74,7 +74,7 @@ def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> 
 def download_weights(
     attention_map: AttentionMap, stem: str, state: PageState, *, tip: str = "", **heads: Sequence[int]
 ) -> None:
-    """Offer the weights: a table, or an archive if they are too many for one.
+    """Offer the weights as a table, if they have no more than :data:`MAX_TABLE_ROWS` rows.
 
     Args:
         heads: ``layers`` and ``heads`` of the table, from 0; all by default.
@@ -84,10 +84,6 @@ def download_weights(
     )
     if count * attention_map.weights[0, 0].size <= MAX_TABLE_ROWS:
         download_csv(partial(map_table, attention_map, **heads), stem, state.key("maps.csv"), of="weights", tip=tip)
-    else:
-        archive = partial(to_npz, AttentionTrace(stem, **{attention_map.kind: attention_map}))
-        tip = content("attention").part("Archive", most=f"{MAX_TABLE_ROWS:,}")
-        download_npz(archive, stem, state.key("maps.npz"), of="weights", tip=tip)
 
 
 def question_of(spec: CheckpointSpec, task: str | None) -> str:

@@ -16,14 +16,13 @@ from core.attention.heads import LABELS, HeadScores, is_special, meaning, scores
 from core.attention.roles import relations, rolefiles
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
-from core.attention.views.export import grids_table, head_table, strongest_links, to_npz, top_keys
-from core.attention.views.svg import head_svg
+from core.attention.views.export import grids_table, head_table, strongest_links, top_keys
 from core.content import content
 from core.errors import NoAttentionMatrix
 from core.figures import attention as figures
 from core.figures.heatmap import MOST_CLICKS
 from core.figures.labels import percent
-from core.ui.export import download_csv, download_npz, download_svg
+from core.ui.export import download_csv
 from core.ui.heads.text import Opening
 from core.ui.links import PageState
 from core.ui.page import NEWS, bare, plain, theme
@@ -128,7 +127,8 @@ def heads_panel(
     view.try_and_notice(attention_map.kind, about=about)
     if attention_map.note:
         st.caption(plain(attention_map.note))
-    _downloads(trace, attention_map, layer, head, branch, state)
+    stem = f"{trace.checkpoint}-{attention_map.kind}-layer{layer + 1}-head{head + 1}-weights"
+    download_csv(partial(head_table, attention_map, layer, head), stem, state.key("heads.csv"), of="weights")
     _strongest(attention_map, layer, head, view)
 
     def go(to_layer: int, to_head: int) -> None:
@@ -332,18 +332,3 @@ def _roles(measured: HeadScores, selected: tuple[int, int], branch: str, view: V
         note=view.words.part("Scores", score=meaning(name).capitalize()),
     )
     panel.draw(view.state, **clicks(panel.key(view.state), grid.size, lambda at: go(*divmod(at, heads))))
-
-
-def _downloads(
-    trace: AttentionTrace, attention_map: AttentionMap, layer: int, head: int, branch: str, state: PageState
-) -> None:
-    """Offer this head, and the weights of all, created on request."""
-    stem, where = f"{trace.checkpoint}-{attention_map.kind}", f"layer {layer + 1}, head {head + 1}"
-    title = f"Attention of {trace.checkpoint}, {map_name(attention_map).lower()}, {where}"
-    stem = f"{stem}-layer{layer + 1}-head{head + 1}"
-    picture = partial(head_svg, attention_map, layer, head, theme=theme().name, branch=branch, title=title)
-    download_svg(picture, f"{stem}-picture", state.key("heads.svg"), of="picture")
-    download_csv(
-        partial(head_table, attention_map, layer, head), f"{stem}-weights", state.key("heads.csv"), of="weights"
-    )
-    download_npz(lambda: to_npz(trace), f"{trace.checkpoint}-attention", state.key("heads.npz"), of="all heads")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import streamlit as st
@@ -27,8 +28,9 @@ from core.ui.component import Component, Message
 from core.ui.export import download
 from core.ui.glossary import error, sentences, terms
 from core.ui.lessons.handout import handout
+from core.ui.lessons.handout import key as key_page
 from core.ui.links import instead, page_link, take_up
-from core.ui.page import WIDE, base_path, plain, presenting
+from core.ui.page import WIDE, base_path, plain, presenting, site
 from core.ui.page import theme as page_theme
 from core.ui.param import Carried, Toggle
 from core.ui.section import Section, View
@@ -238,12 +240,26 @@ def _steps(view: View, lesson: Lesson, number: int) -> None:
         notes = NOTES.draw(view.state)
     download(
         "HTML",
-        lambda: handout(lesson, notes=notes),
+        partial(handout, lesson, site(), notes=notes),
         lesson.slug or "lesson",
         view.state.key("handout"),
         of="handout",
         tip=view.words.part("Handout"),
     )
+    if any(step.check for step in lesson.steps):
+        download(
+            "HTML",
+            partial(key_page, lesson, _printed),
+            f"{lesson.slug or 'lesson'}-key",
+            view.state.key("key"),
+            of="key",
+        )
+
+
+def _printed(step: Step) -> str:
+    """The answer to a step's question on paper."""
+    assert step.check is not None
+    return shown(answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models()))))
 
 
 @dataclass(slots=True)
