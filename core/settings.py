@@ -81,9 +81,6 @@ class Settings(BaseSettings):
     max_corpus_kb: int = Field(
         default=4_000, ge=100, le=100_000, description="kilobytes of a corpus that is searched for duplicates"
     )
-    max_weights_kb: int = Field(
-        default=8_100, ge=100, le=100_000, description="kilobytes of trained weights that are loaded again"
-    )
     max_page_mb: int = Field(default=24, ge=1, le=200, description="megabytes of a page that is built for a frame")
 
     @property

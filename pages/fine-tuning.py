@@ -1,9 +1,7 @@
 """Fine-tuning: a pretrained model learns a few labeled texts; adapters and LoRA by size."""
 
-from core.ui.finetuning.changed import CHANGED
 from core.ui.finetuning.learn import LEARN
 from core.ui.finetuning.learning_curve import CURVE
-from core.ui.finetuning.load import LOAD
 from core.ui.finetuning.run import MODEL
 from core.ui.finetuning.spans import SPANS
 from core.ui.finetuning.tags import TOKENS
@@ -13,7 +11,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "fine-tuning",
-    (LEARN, CURVE, CHANGED, TOKENS, SPANS, WIDTHS, LOAD),
+    (LEARN, CURVE, TOKENS, SPANS, WIDTHS),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )
 

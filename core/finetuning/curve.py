@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
 
-from core.finetuning.examples import CHOICE, READY, TEN, LabeledSet
+from core.finetuning.examples import READY, TEN, LabeledSet
 from core.finetuning.setup import BATCH, Setup, baselines, usual_pooling, usual_rate
 from core.settings import ASSETS
 
@@ -27,7 +27,7 @@ SIZES = (5, 10, 20, 50)
 STEPS = 30
 SEEDS, OWN_SEEDS = 10, 3
 """Seeds of the stored curves, and of a visitor's."""
-SETS = tuple(name for name in READY if name not in (CHOICE, TEN))
+SETS = tuple(name for name in READY if name != TEN)
 FILE = ASSETS / "measured" / "learning-curves.csv"
 
 

@@ -2,15 +2,14 @@
 
 ``assets/finetuning.tsv`` and ``assets/heldout/adapters.tsv`` hold the ready sets, written for this project; every
 second text of each class is held out. A visitor writes one example per line, ``label: text`` or, of pairs, ``label:
-text | second text``, or of multiple choice ``first: text | answer | answer``; of those, every fourth of each class is
-held out.
+text | second text``; of those, every fourth of each class is held out.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from random import Random
@@ -34,20 +33,14 @@ READY = {
     "spam": (),
     "sentiment": ("negative", "positive"),
     "pair": ("fits", "does not fit"),
-    "choice": (),
 }
 """The ready sets; where the label stands in the other file, its labels."""
-CHOICE = "choice"
-"""The ready set of multiple choice, composed from the pairs."""
-CHOICES = ("first", "second")
-"""The labels of multiple choice: which answer is right."""
-Task = Literal["classes", "choice", "tags", "spans"]
+Task = Literal["classes", "tags", "spans"]
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text, or a pair, and its class; a sentence and its words' tags; a question, a passage and its answer; or a text
-    and answers to choose from."""
+    """A text, or a pair, and its class; a sentence and its words' tags; or a question, a passage and its answer."""
 
     label: str
     text: str
@@ -56,13 +49,10 @@ class Example:
     sentence: Sentence | None = None
     answer: tuple[int, int] | None = None
     """Of a question, where the answer begins and ends in the passage, which is the second segment: in characters."""
-    choices: tuple[str, ...] = ()
 
     @property
     def whole(self) -> str:
-        """The text, both segments, or the text with its answers."""
-        if self.choices:
-            return f"{self.text} {' / '.join(self.choices)}"
+        """The text, or both segments."""
         return f"{self.text} | {self.second}" if self.second else self.text
 
     @property
@@ -71,11 +61,6 @@ class Example:
         if self.answer:
             return "start", "end"
         return self.sentence.upos if self.sentence else (self.label,)
-
-    @property
-    def pairs(self) -> tuple[Example, ...]:
-        """The text with each of its answers; without answers the example itself."""
-        return tuple(replace(self, second=answer, choices=()) for answer in self.choices) or (self,)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -94,15 +79,13 @@ class LabeledSet:
     def labels(self) -> tuple[str, ...]:
         """The classes or tags, in the order of their first example; a rare tag may be in held-out sentences alone."""
         examples = (*self.train, *self.held_out)
-        if examples[0].choices:
-            return CHOICES
         return tuple(dict.fromkeys(target for example in examples for target in example.targets))
 
     @property
     def task(self) -> Task:
-        """What the head tells: a text's class, the right answer of several, each word's tag, or an answer's ends."""
+        """What the head tells: a text's class, each word's tag, or an answer's ends."""
         example = self.train[0]
-        return "spans" if example.answer else "tags" if example.sentence else "choice" if example.choices else "classes"
+        return "spans" if example.answer else "tags" if example.sentence else "classes"
 
     @property
     def majority(self) -> float:
@@ -129,25 +112,14 @@ def ready(name: str) -> LabeledSet:
     """A ready set by its name in :data:`READY`."""
     if name == TEN:
         return ready("topic").first(10)
-    examples, tasks = [], ("pair", name) if name == CHOICE else (name,)
+    examples = []
     for file in ("finetuning.tsv", "heldout/adapters.tsv"):
         with (ASSETS / file).open(encoding="utf-8", newline="") as lines:
             rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             examples += [
-                Example(row["answer"], row["text"], row.get("second") or "") for row in rows if row["task"] in tasks
+                Example(row["answer"], row["text"], row.get("second") or "") for row in rows if row["task"] == name
             ]
-    halves = split(examples, READY_HELD_OUT)
-    return LabeledSet(_choose(halves.train), _choose(halves.held_out)) if name == CHOICE else halves
-
-
-def _choose(pairs: Sequence[Example]) -> tuple[Example, ...]:
-    """Each first text with both second ones as its answers; the right one is the first of every other text."""
-    found = []
-    for at, (fits, wrong) in enumerate(zip(pairs[::2], pairs[1::2], strict=True)):
-        right = at % len(CHOICES)
-        both = (wrong.second, fits.second) if right else (fits.second, wrong.second)
-        found.append(Example(CHOICES[right], fits.text, choices=both))
-    return tuple(found)
+    return split(examples, READY_HELD_OUT)
 
 
 def split(examples: Sequence[Example], every: int) -> LabeledSet:
@@ -160,40 +132,23 @@ def split(examples: Sequence[Example], every: int) -> LabeledSet:
     )
 
 
-def segments(text: str) -> tuple[str, str]:
-    """A text and the second one of a pair, which follows a bar; empty where there is none.
-
-    Raises:
-        InputUnusable: one segment of a pair is empty.
-    """
-    first, bar, second = (part.strip() for part in text.partition("|"))
-    if bar and not (first and second):
-        raise InputUnusable("One text of the pair is empty. Write both, with a bar between them: “first | second”.")
-    return first, second
-
-
 def _example(label: str, text: str, number: int) -> Example:
-    """A text, a pair or a text with two answers. Raises as `parse`, which names the line by its ``number``."""
-    parts = tuple(part.strip() for part in text.split("|"))
-    if len(parts) < 3:
-        return Example(label, *segments(text))
-    if len(parts) > 3 or not all(parts) or label not in CHOICES:
-        raise InputUnusable(
-            f"Line {number} is no multiple choice. Write which answer is right, the text and both answers: "
-            "“second: The king was old. | She died. | He died.”"
-        )
-    return Example(label, parts[0], choices=parts[1:])
+    """A text or a pair. Raises as `parse`, which names the line by its ``number``."""
+    first, *others = (part.strip() for part in text.split("|"))
+    if len(others) > 1:
+        raise InputUnusable(f"Line {number} has {1 + len(others)} texts; a pair has two: “first | second”.")
+    if others and not (first and others[0]):
+        raise InputUnusable("One text of the pair is empty. Write both, with a bar between them: “first | second”.")
+    return Example(label, first, "".join(others))
 
 
 def parse(lines: str) -> LabeledSet:
     """A visitor's examples, one per line: ``label: text``, or on every line ``label: text | second text``.
 
-    Or multiple choice, ``first: text | answer | answer``, with the label ``second`` where that is the right answer.
-
     Raises:
         InputEmpty: there is none.
-        InputUnusable: a line has no label or no text, pairs and single texts are mixed, a class is alone, or one has
-            too few texts to hold one out.
+        InputUnusable: a line has no label or no text, or more than two, pairs and single texts are mixed, a class is
+            alone, or one has too few texts to hold one out.
         InputTooLong: too many lines or classes, or a text or a label that is too long.
     """
     examples: list[Example] = []

@@ -7,7 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-from dataclasses import astuple, fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,7 @@ import numpy as np
 
 from core import checkpoints
 from core.finetuning import spans, tags
-from core.finetuning.changes import Changes
-from core.finetuning.examples import CHOICE, READY, TEN, LabeledSet, ready
+from core.finetuning.examples import READY, TEN, LabeledSet, ready
 from core.finetuning.setup import Epoch, Setup, baselines, usual_rate
 from core.settings import ASSETS
 
@@ -25,22 +24,15 @@ if TYPE_CHECKING:
     from core.checkpoints.spec import Checkpoint
 
 FILE = ASSETS / "measured" / "fine-tuning.npz"
-EXAMPLE = FILE.with_name("fine-tuned.safetensors")
-"""What the page offers for download after a run with adapters on questions and statements."""
 _FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
 SETS = (*READY, tags.NAME, spans.NAME)
-OPENS_WITH = {CHOICE: "fine-tuning-choice", TEN: "fine-tuning-ten"}
+OPENS_WITH = {TEN: "fine-tuning-ten"}
 """Where a set opens with another model than the page: the section of ``first.toml``."""
-_CHANGES = tuple(field.name for field in fields(Changes))
-_BY_TEXT = ("tokens", "before", "after")
-"""The fields that have an array for each text."""
 
 
 def runs(name: str) -> dict[str, Setup]:
     """The settings of a set's stored runs."""
     setup = Setup(epochs=tags.EPOCHS) if name == tags.NAME else Setup(rate=usual_rate("all"))
-    if name == CHOICE:
-        setup = replace(setup, pooling="last", format="marked")
     if name == spans.NAME:
         setup = replace(setup, epochs=spans.EPOCHS, rate=spans.RATE)
     return {"chosen": setup, **baselines(setup)}
@@ -59,7 +51,6 @@ def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
         first = checkpoints.first(OPENS_WITH[name])[0] if name in OPENS_WITH else None
         arrays |= trained(checkpoints.load(first) if first else checkpoint, name)
     np.savez_compressed(path, allow_pickle=False, **arrays)
-    write_example(checkpoint)
 
 
 def trained(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
@@ -72,22 +63,7 @@ def trained(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
         for field in _FIELDS:
             values = np.array([getattr(epoch, field) for epoch in epochs])
             arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
-        if (changes := epochs[-1].changes) is not None:
-            for field, value in zip(_CHANGES, astuple(changes), strict=True):
-                if field in _BY_TEXT:
-                    arrays |= {f"{name}.{field}.{number}": np.array(part) for number, part in enumerate(value)}
-                else:
-                    arrays[f"{name}.{field}"] = np.array(value)
     return arrays
-
-
-def write_example(checkpoint: Checkpoint) -> None:
-    """Train and store the file of weights that is opened until a visitor brings another."""
-    from core.finetuning.train import fine_tune
-
-    *_, last = fine_tune(checkpoint, ready("question"), Setup("adapters", rate=usual_rate("adapters")))
-    assert last.weights
-    EXAMPLE.write_bytes(last.weights)
 
 
 @lru_cache(maxsize=1)
@@ -101,30 +77,12 @@ def stored(slug: str, name: str, setup: Setup) -> tuple[Epoch, ...]:
     run = next((run for run, settings in runs(name).items() if settings == setup), None)
     if run is None or name not in SETS or str(_arrays()[f"{name}.model"]) != slug:
         return ()
-    changes = _changes(name) if run == "chosen" and f"{name}.texts" in _arrays() else None
     columns = [_arrays()[f"{name}.{run}.{field}"] for field in _FIELDS]
     last = len(columns[0]) - 1
     return tuple(
         Epoch(
             *(number, float(loss), float(accuracy), probabilities, float(seconds), int(parameters)),
             last=number == last,
-            changes=changes if number == last else None,
         )
         for number, (loss, accuracy, probabilities, seconds, parameters) in enumerate(zip(*columns, strict=True))
-    )
-
-
-def _changes(name: str) -> Changes:
-    arrays = _arrays()
-    numbers = range(len(arrays[f"{name}.texts"]))
-    tokens, before, after = ([arrays[f"{name}.{field}.{number}"] for number in numbers] for field in _BY_TEXT)
-    outputs, weights, similarity = (arrays[f"{name}.{field}"] for field in ("outputs", "weights", "similarity"))
-    return Changes(
-        outputs,
-        weights,
-        similarity,
-        tuple(arrays[f"{name}.texts"].tolist()),
-        tuple(tuple(row.tolist()) for row in tokens),
-        tuple(before),
-        tuple(after),
     )

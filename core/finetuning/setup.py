@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.checkpoints.spec import CheckpointSpec
-from core.finetuning.changes import Changes
 
 Trained = Literal["head", "adapters", "lora", "top", "all"]
 Pooling = Literal["first", "mean", "last"]
@@ -28,8 +27,6 @@ HEAD_RATE = 5e-3
 SIZES = {"lora": 4, "adapters": 16}
 """The default rank of a low-rank update, and dimensions between the two matrices of an adapter."""
 LARGEST = 64
-MOST_BYTES, BYTES = 8_000_000, 2
-"""Of the trained weights that are kept for a download; of each of them, in half precision."""
 
 
 def usual_rate(trained: Trained) -> float:
@@ -77,10 +74,6 @@ class Epoch:
     parameters: int
     """The trained ones, the head's included."""
     last: bool = False
-    weights: bytes | None = None
-    """What was trained, as safetensors, after the last epoch; None before, and where it is over :data:`MOST_BYTES`."""
-    changes: Changes | None = None
-    """Of a pretrained backbone that was trained, after the last epoch."""
 
 
 def baselines(setup: Setup) -> dict[str, Setup]:

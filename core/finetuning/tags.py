@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from itertools import pairwise
 
-from core.attention.roles.treebank import SHIPPED, Sentence, read
+from core.attention.roles.treebank import SHIPPED, read
 from core.finetuning.examples import Example, LabeledSet
-from core.language.side_by_side import split
 
 NAME, EPOCHS = "tags", 6
 """Of the set, and of a run: there are four times as many sentences as texts in the other sets."""
@@ -29,15 +27,6 @@ def treebank() -> LabeledSet:
     examples = [Example("", sentence.text, sentence=sentence) for sentence in read(SHIPPED)]
     held_out = tuple(examples[HELD_OUT - 1 :: HELD_OUT])
     return LabeledSet(tuple(example for example in examples if example not in held_out), held_out)
-
-
-def untagged(text: str) -> Example:
-    """A visitor's sentence: its words and marks, without tags and a tree."""
-    found = split(text)
-    words, none = tuple(word.text for word in found), ("",) * len(found)
-    spaces = tuple(word.end < after.start for word, after in pairwise(found))
-    sentence = Sentence("", words, none, (), (), (*spaces, False))
-    return Example("", sentence.text, sentence=sentence)
 
 
 def most_frequent(data: LabeledSet) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.finetuning.examples import CHOICES, Example, LabeledSet
+from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, Epoch, Setup
 from core.language.tokens import check_length
 from core.turns import turns
@@ -31,10 +31,7 @@ IGNORED = -100
 
 
 def source(example: Example) -> str:
-    """The input of a text, a pair or a multiple choice."""
-    if example.choices:
-        answers = " ".join(f"{name}: {answer}" for name, answer in zip(CHOICES, example.choices, strict=True))
-        return f"choose: {example.text} {answers}"
+    """The input of a text or a pair."""
     second = f" second: {example.second}" if example.second else ""
     return f"{'classify first' if second else 'classify'}: {example.text}{second}"
 

@@ -5,11 +5,10 @@ A linear head on the backbone's state of a text gives the probabilities of the K
 .. math:: p(y \mid x) = \mathrm{softmax}(V h(x) + c)_y, \qquad L = -\frac1n \sum_i \ln p(y_i \mid x_i),
 
 with :math:`h` at the first token, [CLS] (BERT, arXiv 1810.04805, section 4), the mean over all tokens, or at the last
-token, the only one that attends to the whole text under a causal mask (GPT, 2018, section 3.2). In multiple choice
-the head gives one score to each pair of a text and an answer, and the softmax is over the answers (GPT, section 3.3;
-BERT, section 4.4). BART gets the text in its encoder and again in its decoder, whose last state the head reads
-(arXiv 1910.13461, section 3.1): its backbone shifts the text by itself. Besides the head are trained: nothing,
-adapters, low-rank updates (LoRA), the highest layer, or everything:
+token, the only one that attends to the whole text under a causal mask (GPT, 2018, section 3.2). BART gets the text in
+its encoder and again in its decoder, whose last state the head reads (arXiv 1910.13461, section 3.1): its backbone
+shifts the text by itself. Besides the head are trained: nothing, adapters, low-rank updates (LoRA), the highest layer,
+or everything:
 
 .. math::
 
@@ -26,10 +25,9 @@ Shapes: n texts, q tokens, d hidden size, K classes.
 from __future__ import annotations
 
 import copy
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,10 +39,9 @@ from core.attention.tokens import align
 from core.attention.tokens import labels as labels_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.finetuning import as_text, fed_to_both, spans, text_to_text
-from core.finetuning.changes import Comparison
-from core.finetuning.examples import Example, LabeledSet, Task
-from core.finetuning.setup import BATCH, BYTES, HEAD_RATE, LARGEST, MOST_BYTES, SIZES, Epoch, Format, Setup
+from core.finetuning import as_text, spans, text_to_text
+from core.finetuning.examples import Example, LabeledSet
+from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, SIZES, Epoch, Format, Setup
 from core.language.tokens import check_length, tokenize
 from core.turns import turns
 
@@ -125,16 +122,13 @@ class Learner:
         return sum(value.numel() for value in (*base.parameters(), *self.head.parameters()))
 
     def encode(self, texts: Sequence[Example | str]) -> dict[str, Tensor]:
-        """Ids, attention mask and, of pairs, segments (n, q), or (n, answers, q), padded on the right; of tagged
-        sentences also ``reads``, how many words begin in a token, and of questions, which tokens are of the passage.
+        """Ids, attention mask and, of pairs, segments (n, q), padded on the right; of tagged sentences also
+        ``reads``, how many words begin in a token, and of questions, which tokens are of the passage.
 
         Raises:
             InputTooLong: a text has more tokens than the model has positions.
         """
         examples = [Example("", text) if isinstance(text, str) else text for text in texts]
-        if answers := len(examples[0].choices):
-            each = self.encode([pair for example in examples for pair in example.pairs])
-            return {name: rows.reshape(-1, answers, rows.shape[-1]) for name, rows in each.items()}
         tokenizer: Any = self.checkpoint.tokenizer
         if (form := self.setup.format) == "plain":
             rows = [tokenizer(e.text, e.second or None, return_token_type_ids=True, verbose=False) for e in examples]
@@ -164,10 +158,7 @@ class Learner:
         return encoded
 
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
-        """(n, d): the state of each text, (n answers, d) of each answer; where ``reads`` is given (W, d), of each word
-        or token that it counts."""
-        if inputs["input_ids"].ndim == 3:
-            inputs = {name: rows.flatten(0, 1) for name, rows in inputs.items()}
+        """(n, d): the state of each text; where ``reads`` is given (W, d), of each word or token that it counts."""
         own = {name: rows for name, rows in inputs.items() if name not in ("reads", "swapped")}
         hidden: Tensor = self.backbone(**own)[0]
         if "reads" in inputs:
@@ -188,30 +179,6 @@ class Learner:
         weights = attended[..., None].to(hidden.dtype)
         return (hidden * weights).sum(1) / weights.sum(1)
 
-    @property
-    def named(self) -> dict[str, nn.Parameter]:
-        """The trained parameters of head and backbone, by their names in a file."""
-        return {f"head.{name}": value for name, value in self.head.named_parameters()} | {
-            f"backbone.{name}": value for name, value in self.parameters.items()
-        }
-
-    def weights(self, task: Task, labels: Sequence[str]) -> bytes | None:
-        """The trained weights in half precision as safetensors, with a card; None where they are too large to keep."""
-        from safetensors.torch import save
-
-        if BYTES * self.trained > MOST_BYTES:
-            return None
-        setup, slug = self.setup, self.checkpoint.spec.slug
-        card = {
-            "base": slug,
-            "task": task,
-            "labels": json.dumps(labels),
-            "setup": json.dumps(asdict(setup)),
-            "card": f"Fine-tuned from {slug} in Transformer Atlas: {self.trained:,} parameters. Measured on held-out "
-            "texts of its page alone. Tensors: head.*, and backbone.* by the names of the base model's backbone.",
-        }
-        return save({name: value.detach().half().contiguous() for name, value in self.named.items()}, card)
-
     def optimizer(self) -> torch.optim.AdamW:
         """AdamW for head and backbone, each with its learning rate."""
         groups: list[dict[str, Any]] = [{"params": list(self.head.parameters()), "lr": HEAD_RATE}]
@@ -228,22 +195,13 @@ class Learner:
         """
         begun, labels = time.monotonic(), data.labels
         goals, truth = (self._goals(examples, labels) for examples in (data.train, data.held_out))
-        loss_of, best_of = _LOSSES.get(data.task, _class_loss), BEST[data.task]
+        loss_of, best_of = _LOSSES.get(data.task, _class_loss), _BEST[data.task]
         inputs, held_out = self.encode(data.train), self.encode(data.held_out)
         optimizer = self.optimizer()
         # frozen features are computed once; a backbone that is trained is run for every batch
         features = None if self.parameters else (self._frozen(inputs), self._frozen(held_out))
-        sizes, held_out_sizes = sizes_of(inputs), sizes_of(held_out)
+        sizes, held_out_sizes = _sizes_of(inputs), _sizes_of(held_out)
         frozen = features and torch.split(features[0], sizes)
-
-        compared = None
-        if (
-            self.parameters
-            and self.setup.pretrained
-            and not (last_only or data.task == "choice" or fed_to_both(self.checkpoint.spec))
-            and held_out.keys().isdisjoint(("reads", "swapped"))
-        ):
-            compared = Comparison(self, held_out, [example.label for example in data.held_out])
 
         def state(number: int, loss: float) -> Epoch:
             with torch.no_grad():
@@ -273,8 +231,7 @@ class Learner:
             now = state(number, sum(losses) / sum(map(len, goals)))
             over = number == self.setup.epochs or now.seconds > self.setup.seconds
             if over:
-                changes = compared.changes() if compared else None
-                yield replace(now, last=True, weights=self.weights(data.task, labels), changes=changes)
+                yield replace(now, last=True)
                 return
             yield now
 
@@ -301,12 +258,12 @@ class Learner:
         return self.states(inputs)
 
 
-def sizes_of(inputs: Mapping[str, Tensor]) -> list[int]:
+def _sizes_of(inputs: Mapping[str, Tensor]) -> list[int]:
     """How many states each text has."""
     if "reads" in inputs:
-        found: list[int] = inputs["reads"].sum(1).tolist()
-        return found
-    return [len(ids) if ids.ndim > 1 else 1 for ids in inputs["input_ids"]]
+        counts: list[int] = inputs["reads"].sum(1).tolist()
+        return counts
+    return [1] * len(inputs["input_ids"])
 
 
 def _class_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
@@ -317,16 +274,6 @@ def _class_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -
 def _classes(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     """The best class of each text or word, and the probabilities of all."""
     return scores.argmax(-1), scores.softmax(-1)
-
-
-def _choice_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
-    """The cross-entropy over the answers of each text; ``scores`` (n answers, 1)."""
-    return functional.cross_entropy(scores.view(len(sizes), -1), torch.cat(list(goals)))
-
-
-def _choices(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """The best answer of each text, and the probabilities of all (n, answers)."""
-    return _classes(scores.view(len(sizes), -1), sizes)
 
 
 def span_loss(scores: Tensor, goals: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
@@ -341,8 +288,8 @@ def _spans(scores: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     return torch.tensor([spans.best_span(part.numpy()) for part in parts]), torch.cat(parts)
 
 
-_LOSSES = {"choice": _choice_loss, "spans": span_loss}
-BEST = {"classes": _classes, "tags": _classes, "choice": _choices, "spans": _spans}
+_LOSSES = {"spans": span_loss}
+_BEST = {"classes": _classes, "tags": _classes, "spans": _spans}
 """What is predicted by scores, and its probabilities, by the task."""
 
 
@@ -350,8 +297,7 @@ def fine_tune(checkpoint: Checkpoint, data: LabeledSet, setup: Setup, *, last_on
     """The epochs of one run: see :meth:`Learner.train`; of an encoder-decoder `core.finetuning.text_to_text`."""
     if as_text(checkpoint.spec):
         return text_to_text.train(checkpoint, data, setup)
-    classes = 1 if data.task == "choice" else len(data.labels)
-    return Learner(checkpoint, classes, setup).train(data, last_only=last_only)
+    return Learner(checkpoint, len(data.labels), setup).train(data, last_only=last_only)
 
 
 def token_ids(checkpoint: Checkpoint, example: Example, form: Format) -> list[int]:

@@ -468,7 +468,7 @@ def follow_limits() -> None:
 
     config.set_option("server.maxMessageSize", PAGE_MB)
     runtime_util._max_message_size_bytes = None  # the server has read what a browser may say
-    largest = max(settings().max_upload_kb, settings().max_corpus_kb, settings().max_weights_kb)
+    largest = max(settings().max_upload_kb, settings().max_corpus_kb)
     config.set_option("server.maxUploadSize", -(-largest // 1_024))
     store, send = MemoryMediaFileStorage.load_and_get_id, StarletteSessionClient.write_forward_msg
     connect, add = StarletteSessionClient.__init__, MemoryUploadedFileManager.add_file

@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from core import checkpoints, engine, session
-from core.finetuning import curve, record
-from core.finetuning.examples import LabeledSet, parse
+from core import engine, session
+from core.finetuning import curve
 from core.finetuning.setup import Setup
-from core.finetuning.train import fine_tune
-from core.ui.finetuning import run
-from tests.pages import described, html_of, opened, shown, widget
+from tests.pages import html_of, opened, shown, widget
 
 QUICK = {"epochs": "1", "trained": "head"}
 
@@ -31,12 +28,11 @@ def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pyte
     session.results.clear()
     with monkeypatch.context() as patched:
         patched.setattr(engine, "stream", None)
-        assert "when it was recorded" in shown(opened("fine-tuning"))
+        at = opened("fine-tuning")
+        assert "when it was recorded" in shown(at)
+        assert "of 50 texts are predicted otherwise than from frozen features" in shown(at)
         at = opened("fine-tuning", set="topic")
         assert "when it was recorded" in shown(at)
-        assert "The weights of the recorded run were not kept" in shown(at)
-        patched.setattr(run, "MOST_BYTES", 1)
-        assert "it would have 6.68 MB" in shown(at.run())
     monkeypatch.setattr(engine, "stream", lambda *given: stream(*(shorter(one) for one in given)))
     widget(at.button, "Train here").click().run()
     assert "on this machine" in shown(at)
@@ -48,24 +44,6 @@ stream = engine.stream
 def shorter(given: Any) -> Any:
     """A setup with one epoch, anything else as it is."""
     return replace(given, epochs=1) if isinstance(given, Setup) else given
-
-
-def test_what_changed_is_stored_for_the_default_and_trained_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    session.results.clear()
-    with monkeypatch.context() as patched:
-        patched.setattr(engine, "stream", None)
-        at = opened("fine-tuning", tab="changed")
-        assert "recorded when the Atlas was made" in shown(at)
-        assert "Before fine-tuning: layer" in described(at)
-    at = opened("fine-tuning", tab="changed", set="own", model="atlas-gpt-2", trained="lora", sentence="1")
-    assert "trained on this server" in shown(at)
-
-
-@pytest.mark.parametrize("query", [{"head": "99.1"}, {"sentence": "80"}, {"trained": "head"}])
-def test_links_to_what_did_not_change(query: dict[str, str]) -> None:
-    at = opened("fine-tuning", tab="changed", **query)
-    assert at.warning
-    assert "After fine-tuning: layer" in described(at)
 
 
 @pytest.mark.parametrize(
@@ -113,37 +91,6 @@ def test_own_pairs_are_drawn_as_two_segments() -> None:
     assert "c none s1" in html_of(at)
 
 
-def test_a_file_of_own_texts_predicts_them_and_stays_in_the_tab() -> None:
-    session.results.clear()
-    data = parse("\n".join(f"{label}: {text} {n}" for label, text in (("up", "cat"), ("<b>", "dog")) for n in range(4)))
-    *_, last = fine_tune(checkpoints.load("atlas-bert"), data, Setup("head", epochs=1))
-    assert last.weights
-    at = opened("fine-tuning", tab="load")
-    assert "of 14 are predicted right" in shown(at)
-    at.file_uploader[0].set_value(("a.safetensors", last.weights, "application/octet-stream")).run()
-    assert "other classes than the file" in shown(at)
-    assert "<b> " in described(at)
-    at.text_area[0].set_value("\n".join(f"{e.label}: {e.text}" for e in (*data.train, *data.held_out))).run()
-    assert "of 2 are predicted right" in shown(at)
-    assert not [key for key in session.results._stored if "load" in str(key[0])]
-    at.file_uploader[0].set_value(("a.safetensors", b"no weights", "application/octet-stream")).run()
-    assert "no safetensors file" in shown(at)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("tags", "of 522 are predicted right"), ("spans", "of 80 are predicted right")]
-)
-def test_files_of_tags_and_spans_are_drawn(name: str, said: str) -> None:
-    data = record.data(name)
-    few = LabeledSet(data.train[:8], data.held_out)
-    *_, last = fine_tune(checkpoints.load("atlas-bert"), few, Setup("head", epochs=1))
-    assert last.weights
-    at = opened("fine-tuning", tab="load")
-    at.file_uploader[0].set_value(("a.safetensors", last.weights, "application/octet-stream")).run()
-    assert said in shown(at)
-    assert ">clock<" in html_of(at) if name == "tags" else "Start times end" in shown(at)
-
-
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -165,23 +112,9 @@ def test_gpts_format_is_drawn_with_its_tokens() -> None:
         assert f">{role}<" in html_of(at)
 
 
-def test_a_visitors_multiple_choice_has_a_box_and_opens_with_the_decoder() -> None:
-    at = opened("fine-tuning", **QUICK, set="own-choice")
-    assert "The king was old. | She died. | He died." in at.text_area[0].value
-    assert widget(at.selectbox, "Live model").value == "atlas-gpt-2"
-
-
-def test_gpts_multiple_choice_is_a_row_for_each_answer() -> None:
-    at = opened("fine-tuning", **QUICK, set="choice", model="atlas-gpt-2")
-    assert "24 training and 24 held-out texts" in shown(at)
-    assert "softmax over the scores" in shown(at)
-    assert html_of(at).count(">extract<") == 2
-
-
 def test_t5s_label_is_text() -> None:
     at = opened("fine-tuning", epochs="1", model="atlas-t5")
     assert "No head: the label is generated" in shown(at)
-    assert "No file of these weights" in shown(at)
     assert "▁class" in html_of(at)
 
 

@@ -10,7 +10,7 @@ from core.attention import word_maps
 from core.attention.capture import capture
 from core.content import content
 from core.finetuning import record, words
-from core.finetuning.examples import CHOICE, TEN, ready
+from core.finetuning.examples import TEN, ready
 from core.language.decoding.search import tree
 from core.language.tokens import tokenize
 from core.language.translate import start
@@ -73,13 +73,6 @@ def test_fine_tuning_opens_with_ten_sentences_that_are_enough_for_a_pretrained_m
     at = opened("fine-tuning")
     assert "10 training and 50 held-out texts in 3 classes" in shown(at)
     assert f"**{last['chosen']:.0%}** of the 50 held-out sentences are right" in shown(at)
-
-
-def test_training_everything_is_not_always_best() -> None:
-    """The comparison that the page names."""
-    slug = checkpoints.first(record.OPENS_WITH[CHOICE])[0]
-    last = {name: record.stored(slug, CHOICE, run)[-1].accuracy for name, run in record.runs(CHOICE).items()}
-    assert (f"{last['head']:.0%}", f"{last['chosen']:.0%}", len(ready(CHOICE).held_out)) == ("96%", "79%", 24)
 
 
 def test_spans_and_sentinels_open_with_a_span_at_the_beginning_and_one_at_the_end() -> None:

@@ -41,12 +41,6 @@ def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> 
         # another processor rounds differently, and so may end elsewhere
         assert stored[-1].accuracy == pytest.approx(accuracy[name], abs=0.13), name
         assert stored[-1].parameters == last[name].parameters
-    stored_changes, changes = record.stored("atlas-bert", "topic", setup)[-1].changes, last["fine-tuned"].changes
-    assert stored_changes is not None
-    assert changes is not None
-    assert stored_changes.tokens == changes.tokens
-    assert stored_changes.before[0] == pytest.approx(changes.before[0], abs=1e-2)
-    assert stored_changes.outputs == pytest.approx(changes.outputs, abs=0.05)
 
 
 def test_ten_sentences_are_enough_again() -> None:

@@ -35,14 +35,12 @@ from core.objectives.example import Cell
 from core.table import Table
 from core.ui.finetuning.run import (
     ANY_MODEL,
-    CHOOSES,
     PAIRED,
     TEXTS,
     TRAINED,
     Epochs,
     draw_accuracy,
     labeled_texts,
-    offer_weights,
     set_and_model,
     train_runs,
     without_network,
@@ -53,6 +51,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Seed, settings_menu
 from core.ui.section import Section, View
+from core.ui.tables import data_table
 
 FORMAT = Choice(name="format", label="Input format", options={})
 POOLING = Choice(name="read", label="The head reads", options={})
@@ -78,8 +77,7 @@ def fine_tune(view: View) -> None:
         sized = (SIZE.with_(default=SIZES[trained]),) if trained in SIZES else ()
         rate = RATE.with_(default=TEXT_RATE if text else usual_rate(cast(Any, trained)))
         formats = {name: text for name, text in words.front["formats"].items() if kind in PAIRED or name != "orders"}
-        usual = "marked" if kind in CHOOSES else "plain"
-        form = (FORMAT.with_(options=formats, default=usual),) if spec.offers("continues") else ()
+        form = (FORMAT.with_(options=formats, default="plain"),) if spec.offers("continues") else ()
         menu = (*(() if text else (POOLING.with_(options=reads),)), *form, EPOCHS, rate, SEED, *sized)
         values = settings_menu(state, *menu, tag=f"{spec.branch}.{trained}")
     data = labeled_texts(view, kind)
@@ -115,8 +113,8 @@ def fine_tune(view: View) -> None:
     variant = "both" if both else "text" if text else "own" if kind not in READY else kind
     view.try_and_notice(variant, **(_compared(data, epochs) if kind == TEN else {}))
     (_as_text if text else _construction)(view, spec, data, last, setup)
+    _flipped(view, data, epochs)
     _texts(view, data, epochs)
-    offer_weights(view, spec, last)
     view.how_it_works(batch=BATCH, head_rate=f"{HEAD_RATE:g}", seconds=f"{SECONDS:g}", **_sizes(setup))
 
 
@@ -140,31 +138,17 @@ def _sizes(setup: Setup) -> dict[str, Any]:
 
 
 def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, setup: Setup) -> None:
-    """The first held-out text token by token, with the class predicted where the head reads, or each answer's
-    probability."""
+    """The first held-out text token by token, with the class predicted where the head reads."""
     example, words = data.held_out[0], view.words
     predicted = data.labels[int(last.probabilities[0].argmax())]
     st.subheader(words.label("construction"), anchor=False)
-    for number, pair in enumerate(example.pairs):
-        target = percent(float(last.probabilities[0, number])) if example.choices else predicted
-        kept = last.changes.tokens if last.changes else ()
-        tokens = kept[0] if kept else _tokens(spec.slug, pair, setup.format)
-        if fed_to_both(spec):
-            caption(words.front["both"][0])
-            _draw_tokens(view, spec, pair, tokens, "", setup)
-            caption(words.front["both"][1])
-        marks = _draw_tokens(view, spec, pair, tokens, target, setup)
-    part = (
-        "both"
-        if fed_to_both(spec)
-        else "choice"
-        if example.choices
-        else "marked"
-        if marks
-        else "pair"
-        if example.second
-        else "text"
-    )
+    tokens = _tokens(spec.slug, example, setup.format)
+    if fed_to_both(spec):
+        caption(words.front["both"][0])
+        _draw_tokens(view, spec, example, tokens, "", setup)
+        caption(words.front["both"][1])
+    marks = _draw_tokens(view, spec, example, tokens, predicted, setup)
+    part = "both" if fed_to_both(spec) else "marked" if marks else "pair" if example.second else "text"
     view.note(f"Construction: {part}", tokens=len(tokens), classes=len(data.labels))
 
 
@@ -226,6 +210,27 @@ def _tokens(slug: str, example: Example, form: Format) -> tuple[str, ...]:
     return engine.run(tokens, slug, example, form)
 
 
+def _flipped(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
+    """The held-out texts whose prediction differs between frozen and fine-tuned features."""
+    runs = [epochs[name][-1] for name in ("head", "chosen") if epochs.get(name)]
+    if len(runs) < 2 or not all(run.last for run in runs):
+        return
+    words = view.words
+    predicted = [[data.labels[int(best)] for best in run.probabilities.argmax(1)] for run in runs]
+    rows = [
+        (example.whole, example.label, before, after, words.label("right" if after == example.label else "wrong"))
+        for example, before, after in zip(data.held_out, *predicted, strict=True)
+        if before != after
+    ]
+    rows.sort(key=lambda row: row[-1])
+    st.subheader(words.label("flipped"), anchor=False)
+    right = sum(row[-1] == words.label("right") for row in rows)
+    view.say("Flipped", flipped=len(rows), texts=len(data.held_out), right=right)
+    columns = ("text", "class", "predicted from frozen features", "predicted after fine-tuning", "now")
+    if rows:
+        data_table([dict(zip(columns, row, strict=True)) for row in rows], "flipped", alt=words.label("flipped"))
+
+
 def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     """The probability of each held-out text's class, epoch by epoch."""
     found, labels = epochs["chosen"], data.labels
@@ -256,15 +261,16 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
         for row in order
     ]
     worst, best = texts[0], texts[-1]
-    Panel(
+    panel = Panel(
         "held-out",
         view.words.label("texts"),
         figure,
         f"{view.words.label('texts')}. “{worst}” ends at {percent(float(values[order[0], -1]))}, "
         f"“{best}” at {percent(float(values[order[-1], -1]))}.",
         Table(("text", "class", "predicted by the head alone", "predicted", "probability of its class"), tuple(rows)),
-        heading=True,
-    ).draw(view.state)
+    )
+    with st.expander(view.words.label("texts")):
+        panel.draw(view.state)
 
 
 LEARN = Section("learn", fine_tune, (*TEXTS, ANY_MODEL, TRAINED, POOLING, FORMAT, EPOCHS, RATE, SEED, SIZE))

@@ -17,7 +17,7 @@ from core.finetuning.examples import READY, TEN, LabeledSet
 from core.finetuning.setup import BATCH, RATE, usual_rate
 from core.table import Table
 from core.ui.demos.steps import going
-from core.ui.finetuning.run import CHOOSES, MODEL, TEXTS, accuracy_chart, labeled_texts, set_and_model
+from core.ui.finetuning.run import MODEL, TEXTS, accuracy_chart, labeled_texts, set_and_model
 from core.ui.glossary import terms
 from core.ui.page import accent, theme
 from core.ui.section import Section, View
@@ -27,7 +27,7 @@ def learning_curve(view: View) -> None:
     """Draw the section: accuracy by number of examples, stored or measured on a click."""
     words = view.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind, spec = set_and_model(view, TEN, *CHOOSES)
+        kind, spec = set_and_model(view, TEN)
         button = st.empty()
     data = labeled_texts(view, kind)
     status, picture = st.empty(), st.empty()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -17,17 +16,13 @@ from streamlit.delta_generator import DeltaGenerator
 from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
 from core.content import Content, content
-from core.figures.labels import in_bytes
 from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning import as_text, fed_to_both, record, spans, tags, trainable
 from core.finetuning import words as bag_of_words
-from core.finetuning.examples import CHOICE, READY, LabeledSet, parse, ready
-from core.finetuning.setup import BYTES, MOST_BYTES, Epoch
+from core.finetuning.examples import READY, LabeledSet, parse, ready
 from core.table import Table
 from core.turns import turns
 from core.ui.demos.steps import going
-from core.ui.export import download
-from core.ui.links import page_link
 from core.ui.page import accent, theme
 from core.ui.panel import Panel, chart
 from core.ui.param import Choice, Model, Text
@@ -48,15 +43,10 @@ TRAINED = Choice(
 )
 EXAMPLES = Text(name="examples", label="Examples, one per line: class, colon, text", height=190, most=20_000)
 PAIRS = Text(name="pairs", label="Pairs, one per line: class, colon, text | second text", height=190, most=20_000)
-ANSWERS = Text(
-    name="answers", label="Texts, one per line: first or second, colon, text | answer | answer", height=190, most=20_000
-)
-OWN = {"own": EXAMPLES, "own-pair": PAIRS, "own-choice": ANSWERS}
+OWN = {"own": EXAMPLES, "own-pair": PAIRS}
 """The boxes of a visitor's lines, by their names beside those of the ready sets."""
 PAIRED = ("pair", "own-pair")
 """The sets whose texts are pairs."""
-CHOOSES = (CHOICE, "own-choice")
-"""The sets of multiple choice."""
 TEXTS = (SET, *OWN.values())
 SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
 
@@ -65,7 +55,7 @@ def set_and_model(view: View, *without: str, model: Model = MODEL) -> tuple[str,
     """Draw the controls that the sections share: the texts, ``without`` some, and the model."""
     sets = content("fine-tuning", "learn").front["sets"]
     kind = SET.with_(options={name: text for name, text in sets.items() if name not in without}).draw(view.state)
-    first = record.OPENS_WITH.get(CHOICE if kind in CHOOSES else kind, model.first)
+    first = record.OPENS_WITH.get(kind, model.first)
     models = model.with_(first=first).here()
     return kind, models.offered()[models.draw(view.state)]
 
@@ -151,19 +141,6 @@ def floor(data: LabeledSet) -> float:
 def without_network(data: LabeledSet) -> float:
     """The held-out accuracy of a bag of words."""
     return bag_of_words.accuracy(data)
-
-
-def offer_weights(view: View, spec: CheckpointSpec, last: Epoch) -> None:
-    """The file of a run that is complete, or why there is none."""
-    words = content("fine-tuning", "learn")
-    if last.weights is not None:
-        name = f"fine-tuned-{spec.slug}"
-        download("safetensors", last.weights, name, view.state.key("weights"), tip=words.label("weights"))
-        page_link("fine-tuning", words.label("load"), {"tab": "load"}, icon=":material/upload:")
-    elif last.last:
-        size = BYTES * last.parameters
-        why = "as text" if as_text(spec) else "too large" if size > MOST_BYTES else "recorded"
-        replace(view, words=words).note(f"No file: {why}", size=in_bytes(size), most=in_bytes(MOST_BYTES))
 
 
 def draw_accuracy(

@@ -22,7 +22,7 @@ from core.finetuning.spans import Passage
 from core.language.tokens import style
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, offer_weights, train_runs
+from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -71,7 +71,6 @@ def answer_spans(view: View) -> None:
     columns = tuple(view.words.front["columns"])
     rows = [(name, percent(exact), percent(f1)) for name, (exact, f1) in predicted.items()]
     text_table(TextTable(columns, rows, view.words.label("measured"), (60, 20, 20), (1, 2)))
-    offer_weights(view, spec, last)
     view.how_it_works(longest=spans.LONGEST, seconds=f"{SECONDS:g}")
 
 
@@ -105,11 +104,10 @@ def draw_answer(
         )
         for n, piece in enumerate(passage.pieces)
     ]
-    alt = f"{example.text} {example.second} {words.label('predicted')}: {predicted}"
-    alt += f". {words.label('truth')}: {right}" * bool(right)
+    alt = f"{example.text} {example.second} {words.label('predicted')}: {predicted}. {words.label('truth')}: {right}"
     token_picture(cells, style(session.checkpoint(spec.slug).tokenizer), accent(spec.branch), alt=alt)
     verdict = "Right" if spans.f1(predicted, right) == 1 else "Wrong"
-    view.note(verdict if right else "Own", chance=percent(chance), answer=right)
+    view.note(verdict, chance=percent(chance), answer=right)
     if scores[:, 0].argmax() > scores[:, 1].argmax():
         view.note("Invalid")
     tokens = [passage.pieces[n] for n in passage.at]

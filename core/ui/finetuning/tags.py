@@ -15,7 +15,7 @@ from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup, compared, usual_pooling
 from core.language.tokens import style
 from core.objectives.example import Cell
-from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, offer_weights, train_runs
+from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent
 from core.ui.section import Section, View
@@ -55,7 +55,6 @@ def token_labels(view: View) -> None:
     start = sum(len(example.words) for example in data.held_out[:at])
     draw_tagged(view, spec, data.held_out[at], predicted[start:])
     _words(view, data, predicted)
-    offer_weights(view, spec, last)
     view.how_it_works(size=len(data.labels))
 
 
