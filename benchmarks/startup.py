@@ -30,10 +30,9 @@ READING: list[tuple[str, dict[str, str]]] = [
     ("compare", {"tab": "sizes"}),
     ("compare", {"tab": "trees", "left": "bert", "right": "t5"}),
     ("results", {}),
-    ("results", {"tab": "all"}),
     ("glossary", {"q": "rotary"}),
     ("timeline", {"axis": "size"}),
-    *(("calculators", {"tab": tab}) for tab in ("parameters", "training", "cache", "epoch", "fit")),
+    *(("calculators", {"tab": tab}) for tab in ("parameters", "training", "cache", "fit")),
     ("zoo", {"tab": "curves"}),
     ("home", {}),  # last, since it runs a model
 ]

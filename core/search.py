@@ -27,7 +27,6 @@ from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.corrections import corrections
 from core.catalogue.questions import questions
-from core.catalogue.results import results
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content, names
 from core.errors import AtlasError
@@ -131,20 +130,12 @@ def _model(spec: CheckpointSpec) -> Entry:
 
 
 def _results() -> Iterator[Entry]:
-    """The questions that the results answer, and every data set with figures."""
+    """The questions that the results answer."""
     for question in questions():
         for case in question.cases:
             query = (("question", question.slug), ("case", case.slug))
             texts = (Text(f"{case.title} {question.title}"), Text(case.caveat))
             yield Entry("Table", case.title, question.title, "results", query, (), texts, named=False)
-    by_dataset: dict[str, list[str]] = {}
-    for figure in results():
-        by_dataset.setdefault(figure.measure.dataset, []).append(figure.system)
-    for dataset, systems in by_dataset.items():
-        line = f"{len(systems)} figures of {len(set(systems))} systems."
-        yield Entry(
-            "Table", f"Results on {dataset}", line, "results", (("tab", "all"), ("dataset", dataset)), (dataset,), ()
-        )
 
 
 def _corrections() -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""Rows and columns that a visitor downloads: the only writer of CSV and Markdown; and measured rows, read.
+"""Rows and columns that a visitor downloads: the only writer of CSV; and measured rows, read.
 
 A spreadsheet evaluates a text that begins like a formula, and some cells are the visitor's own words. :meth:`Table.csv`
 therefore writes an apostrophe, a spreadsheet's mark of a text, before each such cell and column name.
@@ -28,7 +28,6 @@ Row = TypeVar("Row")
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """A text that begins with one of them may be evaluated as a formula, also with the full-width forms."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_MARKDOWN = re.compile(r"[\\|\[\]*_<>`&]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +76,6 @@ class Table:
         writer.writerows(zip(*(_csv_column(cells, safe) for cells in zip(*self.rows, strict=True)), strict=True))
         return out.getvalue()
 
-    def markdown(self) -> str:
-        """A Markdown table in which every text stays text."""
-        lines = [[*map(escape_markdown, self.columns)], ["---"] * len(self.columns)]
-        lines += [[escape_markdown(cell_text(cell)) for cell in row] for row in self.rows]
-        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
     def head(self, rows: int, columns: int) -> Table:
         """The first rows; an empty table where there are more than ``columns`` columns."""
         return Table(self.columns, self.rows[:rows]) if len(self.columns) <= columns else Table((), ())
@@ -105,11 +98,6 @@ def cell_text(cell: Cell) -> str:
 def without_formula(text: str) -> str:
     """The text, after an apostrophe where a spreadsheet would evaluate it; plain numbers stay numbers."""
     return f"'{text}" if text.startswith(FORMULA_PREFIXES) and not _NUMBER.fullmatch(text) else text
-
-
-def escape_markdown(text: str) -> str:
-    """The text in one line, with Markdown's marks escaped."""
-    return _MARKDOWN.sub(r"\\\g<0>", text).replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
 
 
 def _csv_column(cells: Sequence[Cell], safe: Callable[[str], str]) -> Sequence[Cell]:

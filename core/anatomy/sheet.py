@@ -19,7 +19,7 @@ from core.anatomy.store import counts, tree
 from core.catalogue.load import shared
 from core.catalogue.schema import Citation, Statement, System
 from core.errors import AtlasError
-from core.table import Table, escape_markdown
+from core.table import Table
 
 MISSING = "not found by us"
 
@@ -213,23 +213,6 @@ def sheet_table(rows: Sequence[SheetRow], columns: Sequence[str]) -> Table:
             for row in rows
         ),
     )
-
-
-def markdown(rows: Sequence[SheetRow], columns: Sequence[str]) -> str:
-    """A Markdown table whose cells refer by number to a list of sources."""
-    numbers: dict[str, int] = {}
-
-    def numbered(row: SheetRow, slug: str) -> str:
-        cell = row.cells[slug]
-        marks = [f"[{numbers.setdefault(cited(citation), len(numbers) + 1)}]" for citation in cell.citations]
-        return " ".join([cell.text, *dict.fromkeys(marks)])
-
-    table = Table(
-        tuple(_HEADINGS[slug] for slug in columns),
-        tuple(tuple(numbered(row, slug) for slug in columns) for row in rows),
-    )
-    sources = [f"{number}. {escape_markdown(text)}" for text, number in numbers.items()]
-    return "\n".join([table.markdown(), "Sources:", "", *sources, ""])
 
 
 def cited(citation: Citation) -> str:

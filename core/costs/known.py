@@ -32,9 +32,6 @@ class Device:
     memory: float
     """Gigabytes of 10⁹ bytes, as the vendor prints them."""
     sources: tuple[Citation, ...]
-    teraflops: float | None = None
-    """Dense peak in 16 bits, 10¹² operations per second."""
-    watts: float | None = None
     note: str = ""
 
 

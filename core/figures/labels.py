@@ -94,11 +94,3 @@ def in_operations(count: float) -> str:
     if count < 1e15:
         return in_words(round(count))
     return scientific(count, 3)
-
-
-def in_time(seconds: float) -> str:
-    """A duration in a suitable unit: ``42 seconds``, ``3.1 hours``, ``34 days``, ``355 years``."""
-    for step, unit, below in ((1, "seconds", 120), (60, "minutes", 120), (3600, "hours", 72), (86400, "days", 730)):
-        if seconds < step * below:
-            return f"{seconds / step:,.2g} {unit}" if seconds < 10 * step else f"{seconds / step:,.0f} {unit}"
-    return f"{seconds / 31557600:,.0f} years"

@@ -1,19 +1,15 @@
-"""Parallel training as figures: a layer split among devices, and the schedule of a pipeline.
-
-Devices are rows, work goes from left to right. Kinds of work differ in hatching or position as well as in color.
-"""
+"""A layer split among devices as a figure: devices are rows, work goes from left to right."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.efficiency.pipeline import Pass
-from core.figures.bars import hatched, row_axis
+from core.figures.bars import row_axis
 from core.figures.labels import label
-from core.figures.plot import Json, figure, hover, note, title, upright
+from core.figures.plot import Json, figure, note
 from core.lazy import go
-from core.theme import BLACK, FILLS, PURPLE, WHITE, Theme
+from core.theme import BLACK, PURPLE, Theme
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,45 +65,3 @@ def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figu
 
 def _lines(text: str) -> str:
     return label(text).replace("\n", "<br>")
-
-
-def schedule(passes: Sequence[Pass], stages: int, time: int, *, theme: Theme) -> go.Figure:
-    """Passes as bars, a stage a row; those that begin at ``time`` or later are faint, a line marks the time."""
-    end = max(work.end for work in passes)
-    traces = []
-    for backward, name, color, hatch in ((False, "forward", FILLS[0], ""), (True, "backward", FILLS[2], "/")):
-        kind = [work for work in passes if work.backward is backward]
-        traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": name,
-                "x": [work.end - work.start for work in kind],
-                "base": [work.start for work in kind],
-                "y": [work.stage for work in kind],
-                "width": 0.8,
-                "text": [str(work.micro + 1) if len(passes) <= 160 else "" for work in kind],
-                "textposition": "inside",
-                "textangle": 0,
-                "insidetextanchor": "middle",
-                "insidetextfont": {"color": BLACK if backward else WHITE},
-                "marker": hatched(color, hatch, theme, opacity=[1 if work.start < time else 0.15 for work in kind]),
-                **hover(
-                    [
-                        f"stage {work.stage + 1}, micro-batch {work.micro + 1}, {name}: {work.start} to {work.end}"
-                        for work in kind
-                    ]
-                ),
-            }
-        )
-    return figure(
-        theme,
-        traces,
-        barmode="overlay",
-        uniformtext={"minsize": 9, "mode": "hide"},  # on a narrow screen
-        height=130 + 34 * max(3, stages),
-        margin={"t": 34},
-        xaxis=title("time (forward passes of one stage)") | {"range": [0, end]},
-        yaxis=row_axis([f"stage {stage + 1}" for stage in range(stages)]),
-        shapes=[upright(time, color=theme.ink, width=2)],
-    )

@@ -36,7 +36,6 @@ Lazy = str | bytes | Callable[[], str | bytes]
 _KINDS = {
     "CSV": ("csv", "text/csv"),
     "HTML": ("html", "text/html"),
-    "Markdown": ("md", "text/markdown"),
     "safetensors": ("safetensors", "application/octet-stream"),
 }
 """The suffix and the MIME type of each kind of file."""
@@ -87,7 +86,6 @@ def download_csv(table: Table | Callable[[], Table], name: str, key: str, *, of:
     download("CSV", table.csv() if isinstance(table, Table) else lambda: table().csv(), name, key, of=of, tip=tip)
 
 
-download_markdown = partial(download, "Markdown")
 download_html = partial(download, "HTML")
 """A complete page."""
 

@@ -167,7 +167,7 @@ def _results(system: System, words: Content) -> None:
         for row in main_results(system.slug, figures)
     ]
     every = words.part("All figures" if len(figures) > 1 else "One figure", count=len(figures), system=system.name)
-    rows.append((Link(every, f"{base_path()}/results?system={system.slug}"), "", ""))
+    rows.append((Link(every, f"{base_path()}/results"), "", ""))
     text_table(TextTable(("", "", "Model and paper"), rows, f"Results of {system.name}", (48, 14, 38), numeric=(1,)))
 
 

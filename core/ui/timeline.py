@@ -1,8 +1,8 @@
 """The family over the years: the picture, one line of descent in sentences, and a table of all systems.
 
-The picture is a component: links for the keyboard, years to play, a list on narrow screens. Its layouts are
+The picture is a component: links for the keyboard, a slider of months, a list on narrow screens. Its layouts are
 computed here for a few widths (:mod:`core.figures.timeline`); the browser takes the widest that fits and stretches it.
-Below the narrowest it shows the list. Playing runs in the browser, which sends only where it stops.
+Below the narrowest it shows the list. The slider moves in the browser, which sends only where it stops.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PICTURE = Component("timeline", Stopped, uses=("dom",))
 
 
 def picture(
-    shown: Sequence[Entry], axis: str, *, key: str, until: int, chosen: str | None, label: str, play: bool = True
+    shown: Sequence[Entry], axis: str, *, key: str, until: int, chosen: str | None, label: str, years: bool = True
 ) -> int | None:
     """Draw ``shown`` by ``axis`` ("branch" or "size") up to the month ``until``, the line of ``chosen`` highlighted.
 
@@ -54,7 +54,7 @@ def picture(
     """
     stopped = PICTURE.sent(key)
     month = None if stopped is None else min(max(stopped.until, family()[0].at), family()[-1].at)
-    now = {"until": until if month is None else month, "chosen": chosen, "play": play}
+    now = {"until": until if month is None else month, "chosen": chosen, "years": years}
     with st.container(key="atlas-tall"):
         PICTURE.draw(key, component_data(tuple(shown), axis, label) | now)
     return month

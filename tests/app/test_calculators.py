@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests import pages
 from tests.pages import described, html_of, link, widget
 
-SECTIONS = ("parameters", "training", "cache", "epoch", "fit", "scaling", "parallel", "pipeline")
+SECTIONS = ("parameters", "training", "cache", "fit", "scaling", "parallel")
 
 
 def opened(**query: str) -> AppTest:
@@ -84,19 +84,6 @@ def test_the_cache_of_gpt_3() -> None:
     assert "No model is chosen" in shown(at)
 
 
-def test_an_epoch_asks_for_what_no_vendor_s_text_gave() -> None:
-    at = opened(tab="epoch", device="h200")
-    assert "No peak rate is known for NVIDIA H200 SXM" in shown(at)
-    text = shown(opened(tab="epoch", device="h200", teraflops="989", tokens="1", devices="1", utilisation="100"))
-    assert "Energy of the devices only" in text  # 700 watts are known
-    assert "At your price" not in text
-    assert "At your price" in shown(opened(tab="epoch", price="2", devices="1"))
-    at = opened(tab="epoch", device="own")
-    assert "Enter the peak rate of your device" in shown(at)
-    widget(at.number_input, "Peak, TFLOP/s").set_value(312.0).run()
-    assert shown(at).split(" on 8")[0] == shown(opened(tab="epoch", device="a100-80")).split(" on 8")[0]
-
-
 def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
     at = opened(tab="fit", system="llama", device="l4", bits="32")
     assert "No: 28.0 GB of 21.6 GB" in shown(at)
@@ -138,19 +125,6 @@ def test_a_split_layer_equals_the_whole_and_names_its_all_reduces() -> None:
     assert "layers 1 to 4, not 9" in shown(opened(tab="parallel", layer="9"))
 
 
-def test_a_pipeline_is_played_and_stopped() -> None:
-    at = opened(tab="pipeline", stages="4", micro="8")
-    assert "The stages idle 27.3% of the time" in shown(at)
-    assert "at most 8 micro-batches" in shown(at)
-    widget(at.button, "Play").click().run()
-    assert widget(at.slider, "Time").value == 1
-    widget(at.button, "Stop").click().run()
-    assert "At time 1 the stages store 1, 0, 0, 0" in described(at)
-    at = opened(tab="pipeline", schedule="1f1b", micro="1000")
-    assert "at most 4 micro-batches" in shown(at)
-    assert at.warning
-
-
 def test_scaling_laws_of_chinchilla_and_gpt_3() -> None:
     text = shown(opened(tab="scaling"))
     assert "20 tokens per parameter" in text
@@ -165,4 +139,4 @@ def test_decoders_trained_here_stand_beside_the_published_laws() -> None:
     text = shown(at)
     assert "5 sizes by 5 amounts" in text
     assert all(name in text for name in ("0.076 Kaplan", "0.34 Hoffmann", "Why they differ"))
-    assert "with the lines of the fitted law. α 0." in described(at)
+    assert "with the lines of the law fitted to these runs. α 0." in described(at)

@@ -67,7 +67,7 @@ def test_two_pins_lead_to_their_trees() -> None:
     at = opened("compare", pins="gpt-2,llama", any="rotary")
     button = next(button for button in at.button if "Module trees" in button.label)
     button.click().run()
-    assert "GPT-2 small has" in shown(at)
+    assert "GPT-2 small" in html_of(at)
     assert at.query_params["tab"] in ("trees", ["trees"])
     assert at.query_params["pins"] in ("gpt-2,llama", ["gpt-2,llama"])  # the table is as it was left
 
@@ -81,20 +81,20 @@ def test_nothing_found_is_a_sentence() -> None:
 def test_two_trees_open_with_an_example_and_no_torch_is_needed() -> None:
     at = opened("compare", tab="trees")
     assert not at.warning
-    assert "BERT base has 109.5 million parameters, ALBERT base 11.7 million" in shown(at)
-    assert "used 12 times" in shown(at)
+    assert "BERT base" in html_of(at)
+    assert "ALBERT base" in html_of(at)
     assert "atlas-two" in html_of(at)
     assert len(protos(at, "plotly_chart")) == 1
 
 
 def test_another_system_starts_with_its_usual_size() -> None:
     at = opened("compare", tab="trees", left="bert", **{"left-size": "large"})
-    assert "BERT large" in shown(at)
+    assert "BERT large" in html_of(at)
     widget(at.selectbox, "From").set_value("gpt-2").run()
-    assert "GPT-2 small has" in shown(at)
+    assert "GPT-2 small" in html_of(at)
     assert "left-size" not in at.query_params
     widget(at.selectbox, "To").set_value("gpt-2").run()
-    assert "just as many" in shown(at)
+    assert "<details open" not in html_of(at)  # nothing differs
 
 
 def test_only_differences_leaves_out_what_is_the_same() -> None:
@@ -114,9 +114,9 @@ def test_a_tree_leads_to_its_parents() -> None:
     assert "left=bert&right=roberta" in links[0].query_string
 
 
-def test_a_search_too_long_is_cut_and_years_in_the_wrong_order_are_swapped() -> None:
+def test_a_search_too_long_is_refused_and_years_in_the_wrong_order_are_swapped() -> None:
     at = opened("compare", any="x" * 900)
-    assert "Only the first 80 characters" in shown(at)
+    assert "80 fit here" in at.warning[0].value
     at = opened("compare", **{"from": "2100", "to": "1900"})
     assert rows(at) == len(catalogue.systems())
 

@@ -98,7 +98,6 @@ def never_linked(at: AppTest) -> set[str]:
         ("sources", {}, {"human-preferences", "hidden-size"}),  # as a name under a claim, and beside a sum
         ("timeline", {"system": "bert"}, set()),
         ("results", {}, set()),
-        ("results", {"tab": "all"}, {"transfer-learning"}),  # in a paper's title
         ("encoder", {"system": "bert", "tab": "facts"}, {"skeleton"}),  # in a citation's title
     ],
 )

@@ -111,7 +111,6 @@ DRAWN: dict[str, tuple[str, dict[str, str], int]] = {
     "compare": ("compare", {"pins": "bert,gpt-2,t5"}, 60),
     "live models": ("zoo", {}, 8),
     "questions of the results": ("results", {"question": "leaders"}, 2),
-    "all results": ("results", {"tab": "all"}, 5),
     "corrections": ("sources", {"tab": "corrections"}, 5),
     "citations": ("sources", {"tab": "citations"}, 5),
 }

@@ -1,4 +1,4 @@
-"""The timeline in Chromium: walked by keyboard, played, saved, opened; its picture alone, where names must not meet."""
+"""The timeline in Chromium: walked by keyboard, saved, opened; its picture alone, where names must not meet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MEETING = """
 
 
 def data_of(shown: tuple[Entry, ...] = FAMILY, axis: str = "branch", **more: Any) -> dict[str, Any]:
-    usual = {"until": LAST, "chosen": None, "play": True, "count": 0}
+    usual = {"until": LAST, "chosen": None, "years": True, "count": 0}
     return component_data(shown, axis, "The family") | usual | more
 
 
@@ -96,29 +96,6 @@ def test_the_slider_hides_what_is_later_and_tells_the_page_where_it_stops(alone:
     expect(slider).to_have_attribute("aria-valuetext", re.compile("^January 2019"))
     alone.evaluate("data => window.again(data)", data_of(until=2017 * 12 + 11, count=1))
     expect(slider).to_have_attribute("aria-valuetext", re.compile("^December 2017"))
-
-
-def test_playing_with_reduced_motion_shows_year_after_year_and_can_be_stopped(alone: Page) -> None:
-    mount(alone, data_of())
-    alone.get_by_role("button", name="Play").click()
-    expect(alone.locator("output")).to_contain_text("December 2017")
-    expect(alone.locator("output")).to_contain_text("December 2018")
-    alone.get_by_role("button", name="Pause").click()
-    expect(alone.get_by_role("button", name="Play")).to_be_visible()
-    (moved,) = alone.evaluate("window.sent")
-    assert moved["until"] % 12 == 11
-    assert 2018 * 12 < moved["until"] < LAST
-
-
-def test_playing_runs_to_the_end_and_begins_again(empty: Page) -> None:
-    page = empty
-    mount(page, data_of(until=LAST - 6))
-    page.get_by_role("button", name="Play").click()
-    page.wait_for_function("window.sent.length > 0")
-    assert page.evaluate("window.sent") == [{"until": LAST, "count": 1}]
-    expect(page.locator(".node.later")).to_have_count(0)
-    page.get_by_role("button", name="Play").click()
-    expect(page.locator("output")).to_contain_text("2017")
 
 
 def test_names_are_text_and_never_markup(alone: Page) -> None:

@@ -13,7 +13,6 @@ from core.costs.memory import cache_bytes_per_token, layer
 from core.costs.operations import towers, word_work
 from core.costs.remarks import differences, left_out, no_stack, rounds_to
 from core.costs.shape import Shape, Stack
-from core.efficiency.epoch import epoch
 from core.efficiency.fit import (
     Plan,
     device_memory,
@@ -24,7 +23,7 @@ from core.efficiency.fit import (
     zero_memory,
 )
 from core.errors import OutOfRange
-from core.figures.labels import in_bytes, in_operations, in_time
+from core.figures.labels import in_bytes, in_operations
 from core.ui.costs import lines
 
 GPT3 = "gpt-3", "175B"
@@ -120,17 +119,6 @@ def test_a_device_s_share() -> None:
         device_memory(1e9, shape("gpt-2", "xl"), Plan(pipeline=49))
 
 
-def test_an_epoch_by_hand() -> None:
-    root, of = anatomy.tree(*GPT3), shape(*GPT3)
-    run = epoch(of, root, 300e9, length=2048, devices=1024, teraflops=312, utilization=0.5, watts=400)
-    assert run.operations == run.by_token * 300e9
-    assert run.seconds == pytest.approx(run.operations / (1024 * 156e12))
-    assert run.kilowatt_hours == pytest.approx(1024 * 0.4 * run.hours)
-    again = epoch(of, root, 1, length=2048, devices=1, teraflops=1, utilization=1, recompute="full")
-    assert again.operations == pytest.approx(4 / 3 * run.by_token)
-    assert epoch(of, root, 1, length=8, devices=1, teraflops=1, utilization=1).joules is None
-
-
 def test_what_fits_and_what_would() -> None:
     count, of = anatomy.counts("llama")["7B"], shape("llama", "7B")
     need = inference_memory(count, of, "16", 2048, 1)
@@ -181,9 +169,6 @@ def test_amounts_in_words() -> None:
     assert in_bytes(2.79e12) == "2.79 TB"
     assert in_operations(3.14e23) == "3.14 × 10²³"
     assert in_operations(249e6) == "249.0 million"
-    assert in_time(42) == "42 seconds"
-    assert in_time(9.5 * 3600) == "9.5 hours"
-    assert in_time(34 * 86400) == "34 days"
 
 
 def test_the_towers_of_clip_by_hand() -> None:

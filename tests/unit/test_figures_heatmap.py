@@ -11,7 +11,6 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.efficiency.pipeline import schedule
 from core.figures import attention, block, costs, heads, lines, masks, parallel, vectors, vocabulary
 from core.figures.attention import score_grid
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
@@ -93,7 +92,6 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
     "split layer": lambda theme: parallel.split_layer(
         [parallel.Step(EVIL, ["a", EVIL]), parallel.Step("sum", (), EVIL)], 2, theme=theme
     ),
-    "pipeline": lambda theme: parallel.schedule(schedule("1f1b", 2, 3), 2, 4, theme=theme),
     "vocabulary": lambda theme: vocabulary.growth([(1, 50.0), (2, 40.0)], [(1, 60.0)], 2, theme=theme),
 }
 

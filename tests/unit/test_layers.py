@@ -33,7 +33,7 @@ READS = {
     "costs": (
         "from core import catalogue\nfrom core.costs import shape_of\n"
         "from core.costs import blueprint, configuration, known, remarks\n"
-        "import core.efficiency.epoch, core.efficiency.fit\n"
+        "import core.efficiency.fit\n"
         "for system in (one for one in catalogue.systems() if one.sizes):\n"
         "    shape_of(system.slug)"
     ),
@@ -82,10 +82,7 @@ READS = {
     "search": "from core.search import find; assert find('bert')[0].title == 'BERT'",
     "the family over the years": "from core.figures.lineage import family; assert len(family()) > 1",
     "the big table": "import core.anatomy.sheet; from core.anatomy.sheet import sheet; assert sheet()",
-    "two trees": (
-        "from core.anatomy.compare import compare\nfrom core.anatomy.summary import summarize\n"
-        "assert summarize(compare('bert', 't5')).new"
-    ),
+    "two trees": ("from core.anatomy.compare import compare; assert compare('bert', 't5').rows"),
     "tokenisers": (
         "from core.tokenizers import bpe, train, unigram, wordpiece\n"
         "from core.tokenizers.cut import cut\nfrom core.tokenizers.known import known\n"
@@ -113,11 +110,11 @@ VIEWS = {
     "efficient": ("saved", "tree", "facts", "measured"),
     "zoo": ("models", "distillation", "curves"),
     "fine-tuning": ("widths",),
-    "results": ("questions", "all"),
+    "results": ("questions",),
     "attention": ("every",),
     "vectors": ("layers",),
     "sources": ("corrections", "citations", "about"),
-    "calculators": ("training", "cache", "epoch", "fit", "scaling", "pipeline"),
+    "calculators": ("training", "cache", "fit", "scaling"),
     "compare": ("table", "trees", "sizes"),
     "tokenizers": ("beside", "steps", "train", "languages", "noise", "share"),
     "objectives": ("points", "masks"),

@@ -10,7 +10,6 @@ import pytest
 import streamlit as st
 
 from core import catalogue, checkpoints
-from core.table import escape_markdown
 from core.ui import glossary
 from core.ui.glossary import quoting_terms
 from core.ui.page import pill, plain
@@ -125,7 +124,6 @@ def test_an_address_is_code_which_no_browser_makes_a_link_of(typed: str, shown: 
 
 def test_what_was_typed_is_shown_as_typed() -> None:
     assert plain("x &lt; y &copy; R&D") == "x \\&lt; y \\&copy; R\\&D"
-    assert escape_markdown("x &lt; y") == "x \\&lt; y"
     assert pill("👩‍👩‍👧 a b") == "👩‍👩‍👧\u00a0a b", "Streamlit takes an emoji before a space as an icon"
     assert pill("the end b") == "the end b"
 

@@ -71,7 +71,6 @@ def test_a_prefix_finds_the_term_and_the_system() -> None:
         ("errata", "About, sources"),
         ("bibtex", "About the Atlas"),
         ("will it fit", "Will it fit"),
-        ("one epoch", "One epoch"),
         ("training memory", "Training memory"),
         ("two trees", "Two trees"),
         ("line of descent", "Line of descent"),

@@ -17,7 +17,6 @@ from core.anatomy.sheet import (
     SheetRow,
     chosen,
     cited,
-    markdown,
     marked,
     ordered,
     sheet,
@@ -120,16 +119,6 @@ def test_csv_reads_back_with_a_source_beside_every_property() -> None:
     assert bert[2] == catalogue.get("bert").objective.text
     assert bert[3] == cited(catalogue.get("bert").citation("bert-paper"))
     assert "Paper: " in bert[3]
-
-
-def test_markdown_numbers_its_sources_and_keeps_its_columns() -> None:
-    text = markdown([row("bert"), row("roberta")], ["name", "vocabulary"])
-    table, _, sources = text.partition("\nSources:\n")
-    assert [line.count(" | ") for line in table.strip().splitlines()] == [1, 1, 1, 1]
-    assert "\\[1\\]" in table
-    assert "\n1. Devlin et al.: BERT" in sources
-    odd = replace(row("bert"), cells={**row("bert").cells, "vocabulary": Cell(("a | b\n<c>",))})
-    assert "a \\| b \\<c\\>" in markdown([odd], ["name", "vocabulary"])
 
 
 def test_html_escapes_everything() -> None:

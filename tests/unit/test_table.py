@@ -101,11 +101,6 @@ def test_cells_without_a_column_are_refused() -> None:
         Table.from_records([{"a": 1}, {"b": 1}])
 
 
-def test_markdown_keeps_texts_as_texts() -> None:
-    table = Table(("a|b", "n"), (("<i> *x* | y\n[z](u)", 0.5), (None, 2)))
-    assert table.markdown() == "| a\\|b | n |\n| --- | --- |\n| \\<i\\> \\*x\\* \\| y \\[z\\](u) | 0.5 |\n|  | 2 |\n"
-
-
 def test_the_head_of_a_long_table_and_of_a_wide_one() -> None:
     table = Table(("n", "m"), tuple((n, n) for n in range(5)))
     assert table.head(2, 2) == Table(("n", "m"), ((0, 0), (1, 1)))

@@ -4,8 +4,6 @@
 
 const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
   "November", "December"];
-const MONTHS_A_SECOND = 9;
-const YEAR_MS = 1500; // with reduced motion, years appear whole, one after the other
 
 function when(month) {
   return `${MONTHS[month % 12]} ${Math.floor(month / 12)}`;
@@ -62,47 +60,12 @@ function show(view) {
   const said = `${when(view.until)}: ${there} of ${view.data.nodes.length}`;
   view.range.setAttribute("aria-valuetext", said);
   view.output.textContent = said;
-  view.playing.textContent = view.timer ? "Pause" : "Play";
   mark(view, view.picture);
 }
 
 function send(view) {
   view.count += 1;
   view.trigger("sent", { until: view.until, count: view.count });
-}
-
-function stop(view) {
-  if (!view.timer) return;
-  cancelAnimationFrame(view.timer);
-  view.timer = 0;
-  show(view);
-  send(view);
-}
-
-function play(view) {
-  if (view.timer) return stop(view);
-  const { first, last } = view.data;
-  const begin = view.until >= last ? first : view.until;
-  const started = performance.now();
-  const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const at = (ms) => {
-    if (!slow) return begin + Math.floor((ms / 1000) * MONTHS_A_SECOND);
-    const years = Math.floor(ms / YEAR_MS);
-    return (Math.floor(begin / 12) + years) * 12 + 11;
-  };
-  const step = (now) => {
-    if (!view.root.isConnected) return; // the visitor has left the page
-    const until = Math.min(last, Math.max(begin, at(now - started)));
-    if (until !== view.until) {
-      view.until = until;
-      show(view);
-    }
-    if (until >= last) stop(view);
-    else view.timer = requestAnimationFrame(step);
-  };
-  view.until = begin;
-  view.timer = requestAnimationFrame(step);
-  show(view);
 }
 
 function tell(view, i, link) {
@@ -195,7 +158,7 @@ export default function (component) {
   const known = root.view;
   const view = known || (root.view = {
     root, stage: part(".picture"), rows: part(".list"), tip: part(".tip"), range: part("input"), output: part("output"),
-    playing: part(".play"), count: 0, at: 0, looked: -1, timer: 0,
+    count: 0, at: 0, looked: -1,
   });
   view.trigger = setTriggerValue;
   if (!known) listen(view);
@@ -203,21 +166,18 @@ export default function (component) {
   const wanted = fresh || data.count >= view.count ? data.until : view.until;
   view.data = fresh ? data : { ...data, drawings: view.data.drawings };
   view.count = Math.max(view.count, data.count);
-  if (!view.timer) view.until = wanted;
+  view.until = wanted;
   if (fresh) {
     view.sign = data.sign;
     view.picture = null;
     view.looked = -1;
     view.range.min = String(data.first);
     view.range.max = String(data.last);
-    root.classList.toggle("still", !data.play);
+    root.classList.toggle("still", !data.years);
     view.listed = listed(data);
     view.rows.replaceChildren(view.listed.list);
-    view.playing.onclick = () => play(view);
     view.range.oninput = () => {
-      const until = Number(view.range.value);
-      stop(view);
-      view.until = until;
+      view.until = Number(view.range.value);
       show(view);
     };
     view.range.onchange = () => send(view);

@@ -22,7 +22,7 @@ from core.errors import OutOfRange
 from core.ui.formulas import cited
 from core.ui.glossary import unbuilt
 from core.ui.links import PageState
-from core.ui.param import Choice, Control, Integer, Real, Toggle, Unset, settings_menu
+from core.ui.param import Choice, Control, Integer, Real, Toggle, settings_menu
 
 SIDES = {"encoder": "encoder", "decoder": "decoder", "encoder-decoder": "encoder and decoder"}
 BOXES: dict[str, Control[Any]] = {
@@ -83,8 +83,6 @@ OWN = "own"
 """The device whose numbers the visitor types."""
 DEVICE = Choice(name="device", label="Device", default="a100-80", options={})
 MEMORY = Real(name="memory", label="Memory, GB", default=80.0, low=0.1, high=1e5, style="box", format="%g")
-TERAFLOPS = Unset(name="teraflops", label="Peak, TFLOP/s", low=0.01, high=1e6, placeholder="not stated")
-WATTS = Unset(name="watts", label="Power per device, W", low=1.0, high=1e5, placeholder="not stated")
 
 
 @dataclass(frozen=True, slots=True)

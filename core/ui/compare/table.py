@@ -21,7 +21,6 @@ from core.anatomy.sheet import (
     SheetRow,
     chosen,
     cited,
-    markdown,
     marked,
     ordered,
     sheet,
@@ -29,7 +28,7 @@ from core.anatomy.sheet import (
 )
 from core.catalogue.schema import BRANCHES, Citation
 from core.links.parameters import Integer
-from core.ui.export import download_csv, download_markdown
+from core.ui.export import download_csv
 from core.ui.glossary import Linker, info, unbuilt
 from core.ui.links import PageState, page_link, take_up
 from core.ui.page import BRANCH_TITLES, accent, base_path, css, plain
@@ -172,7 +171,7 @@ def systems_table(view: View) -> None:
     state, rows = view.state, sheet()
     unbuilt()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        anywhere = _search(view, ANY)
+        anywhere = ANY.draw(state).strip()
         branch = BRANCH.draw(state)
         column = SORT.draw(state)
         years = st.session_state.get(state.key("years"), _linked_years(state, rows))
@@ -194,16 +193,8 @@ def systems_table(view: View) -> None:
     st.html(sheet_html(matching, columns, Linker("compare.table")))
     tip = view.words.label("download")
     download_csv(sheet_table(matching, columns), "systems", state.key("save.csv"), tip=tip)
-    download_markdown(markdown(matching, columns), "systems", state.key("save.md"), tip=tip)
     view.try_and_notice()
     view.note("Sources")
-
-
-def _search(view: View, param: Text) -> str:
-    """A search text, truncated to the box's limit."""
-    if len(param.value(view.state)) > MOST_CHARS:
-        view.note("Cut", most=MOST_CHARS)
-    return param.draw(view.state)[:MOST_CHARS].strip()
 
 
 def _filters(view: View, rows: Sequence[SheetRow], anywhere: str, branch: str) -> Filter:
@@ -216,7 +207,7 @@ def _filters(view: View, rows: Sequence[SheetRow], anywhere: str, branch: str) -
     within = {}
     for at, param in enumerate(WITHIN.values()):
         with columns[at % 2]:
-            within[param.name] = _search(view, param)
+            within[param.name] = param.draw(state).strip()
     within = {name: words for name, words in within.items() if words}
     return Filter(anywhere, within, branch, first, last, None if live == "all" else live == "yes")
 

@@ -15,7 +15,6 @@ from core import anatomy, catalogue
 from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, compare, words
 from core.anatomy.compare import Section as Group
 from core.anatomy.meaning import Piece
-from core.anatomy.summary import summarize
 from core.catalogue.schema import System
 from core.figures.labels import in_words, short
 from core.figures.parameters import butterfly, butterfly_table
@@ -56,10 +55,6 @@ def two_trees(view: View) -> None:
         sizes = (_size(LEFT_SIZE, left), _size(RIGHT_SIZE, right))
         values = settings_menu(state, *sizes, tag=f"{left.slug}.{right.slug}")
     comparison = compare(left.slug, right.slug, *values.values())
-    summary = summarize(comparison)
-    st.markdown(plain(summary.headline))
-    parts = (("New", summary.new), ("Removed", summary.gone), ("Changed", summary.changed), ("Unchanged", summary.same))
-    st.markdown("\n".join(f"- **{title}**: {plain_terms(text)}." for title, text in parts if text))
     _bars(comparison, view)
     _parts(comparison, view)
     st.subheader("What changed and why", anchor=False)

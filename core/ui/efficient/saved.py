@@ -233,7 +233,7 @@ def _machines(view: BranchView, system: System) -> None:
     Panel("saved-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars)), heading=True).draw(
         view.state
     )
-    for tab in ("parallel", "pipeline", "training"):
+    for tab in ("parallel", "training"):
         page_link("calculators", view.words.label(tab), {"tab": tab}, icon=":material/arrow_forward:")
 
 

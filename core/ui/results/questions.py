@@ -1,18 +1,16 @@
-"""Published results: one question with its case, its measure and its chart, and all figures with their sources.
-
-The table of all is filtered and shown page by page, with a download of all.
-"""
+"""Published results: one question with its case, its measure and its chart; a file has all figures with sources."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from html import escape
 
 import streamlit as st
 
 from core import catalogue
 from core.catalogue.questions import Case, choices, first, questions, reference, rows
-from core.catalogue.results import COLUMNS, Measure, Result, citation, differences, name, names, paper, results
+from core.catalogue.results import COLUMNS, Measure, Result, citation, differences, name, paper, results
 from core.content import content
 from core.errors import UnknownSystem
 from core.figures.labels import short, with_unit
@@ -20,10 +18,10 @@ from core.figures.results import Dot, Point, dots, dots_alt, scaling, scaling_al
 from core.table import Cell as Value
 from core.table import Table
 from core.ui.export import download_csv
-from core.ui.glossary import Linker, info, plain_terms
+from core.ui.glossary import Linker, plain_terms
 from core.ui.page import accent, base_path, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Integer
+from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.tables import Cell, Link, Part, Row, TextTable, text_table
 
@@ -60,6 +58,8 @@ def question_panel(view: View) -> None:
     result_table(_ordered(figures, measure), caption=measure.title)
     if any(row.disagrees for row in figures):
         _linked(view.words.label("disagree"), "Sources", sources_page())
+    every = results()
+    download_csv(partial(figures_table, every), "results", state.key("csv"), of=f"all {len(every):,} figures")
 
 
 def _linked(before: str, text: str, href: str) -> None:
@@ -178,68 +178,6 @@ def _colors(figures: Sequence[Result]) -> dict[str, str]:
 QUESTIONS = Section("questions", question_panel, (QUESTION, CASE, MEASURE))
 
 
-EVERY = "all"
-FILTERS = tuple(
-    Choice(name=name, label=label, options={}, resets=("page",))
-    for name, label in (("system", "System"), ("dataset", "Data set"), ("split", "Split"), ("paper", "Paper"))
-)
-PAGE = Integer(name="page", label="Page", low=1, high=200)
-ROWS = 40
-"""Rows per page."""
-
-
-def all_figures(view: View) -> None:
-    """Draw the filters, one page of the table and the download."""
-    figures = results()
-    offered = _offered(figures)
-    *columns, last = st.columns((3, 4, 3, 4, 2), gap="small")
-    wanted = {}
-    for column, choice in zip(columns, FILTERS, strict=True):
-        with column:
-            wanted[choice.name] = choice.with_(options={EVERY: EVERY} | offered[choice.name]).draw(view.state)
-    selected = filtered(figures, wanted)
-    pages = max(1, -(-len(selected) // ROWS))
-    page = PAGE.with_(label=f"Page, of {pages}", high=pages)
-    with last:
-        number = page.draw(view.state, tag=".".join(wanted.values())) if pages > 1 else page.value(view.state)
-    view.note("Count", fitting=f"{len(selected):,}", every=f"{len(figures):,}")
-    if not selected:
-        info(view.words.part("None fits"))
-        return
-    result_table(selected[(number - 1) * ROWS : number * ROWS], caption="Published figures")
-    download_csv(figures_table(selected), "results", view.state.key("csv"))
-
-
-def _offered(figures: Collection[Result]) -> dict[str, dict[str, str]]:
-    """The options of each filter with their names, in alphabetical order; baselines are not systems."""
-    known = names().systems
-    return {
-        "system": _sorted({row.system: known[row.system] for row in figures if row.system in known}),
-        "dataset": _sorted({row.measure.dataset: row.measure.dataset for row in figures}),
-        "split": _sorted({row.measure.split: row.measure.split for row in figures}),
-        "paper": _sorted({row.paper: paper(row.paper) for row in figures}),
-    }
-
-
-def _sorted(options: Mapping[str, str]) -> dict[str, str]:
-    return dict(sorted(options.items(), key=lambda option: option[1].lower()))
-
-
-def filtered(figures: Sequence[Result], wanted: Mapping[str, str]) -> list[Result]:
-    """The figures that match every filter; one that is missing or “all” matches everything."""
-
-    def fits(row: Result) -> bool:
-        values = {
-            "system": row.system,
-            "dataset": row.measure.dataset,
-            "split": row.measure.split,
-            "paper": row.paper,
-        }
-        return all(value in (EVERY, values[name]) for name, value in wanted.items())
-
-    return [row for row in figures if fits(row)]
-
-
 def figures_table(rows: Sequence[Result]) -> Table:
     """The figures in the columns of the data files, with the title and the URL of the source."""
     return Table((*COLUMNS, "source title", "source address"), tuple(map(_figure, rows)))
@@ -328,6 +266,3 @@ def _note(row: Result, linker: Linker) -> tuple[Part, ...]:
     if row.disagrees:
         return (linker.rich(row.note), Link(content("results").label("disagree"), sources_page()))
     return (linker.rich(row.note),) if row.note else ()
-
-
-ALL = Section("all", all_figures, (*FILTERS, PAGE))

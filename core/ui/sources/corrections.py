@@ -254,7 +254,7 @@ def _uses(base: str) -> dict[Citation, list[Link]]:
     figures = Counter((citation(key), row.paper) for row in results() for key in (row.source, *row.also))
     for (text, key), count in figures.items():
         name = f"{count} {'figure' if count == 1 else 'figures'} of {paper(key).rsplit(', ', 1)[-1]}"
-        link = Link(name, base + links.url("results", {"tab": "all", "paper": key}))
+        link = Link(name, base + links.url("results", {}))
         uses.setdefault(text, []).append(link)
     return uses
 
