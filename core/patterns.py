@@ -147,17 +147,6 @@ def union(*patterns: Pattern) -> Pattern:
     return lambda query, key: reduce(np.logical_or, (p(query, key) for p in patterns), ~full(query, key))
 
 
-def both(*patterns: Pattern) -> Pattern:
-    """A pair is allowed when all of the patterns allow it."""
-    return lambda query, key: reduce(np.logical_and, (p(query, key) for p in patterns), full(query, key))
-
-
-def without(pattern: Pattern, *others: Pattern) -> Pattern:
-    """A pair is allowed when ``pattern`` allows it and none of the others does."""
-    excluded = union(*others)
-    return lambda query, key: pattern(query, key) & ~excluded(query, key)
-
-
 def mask(pattern: Pattern, n: int, keys: int | None = None) -> Mask:
     """The pattern as a matrix of shape (n, keys), square where no number of keys is given: rows are queries."""
     query, key = np.arange(n, dtype=np.int64), np.arange(n if keys is None else keys, dtype=np.int64)

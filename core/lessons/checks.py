@@ -287,7 +287,7 @@ class Scores(Check):
     def answer(self) -> int:
         names, choice = ("",) * self.tokens, read(self.pattern)
         if choice.layout == "image":
-            raise InputUnusable(f"“{choice.title()}” is a mask of an image, and this check counts over a text.")
+            raise InputUnusable(f"“{choice.title}” is a mask of an image, and this check counts over a text.")
         return patterns.count(choice.pattern(Axes("text", names, names, 0)), self.tokens)
 
 

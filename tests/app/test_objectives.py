@@ -9,16 +9,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import links
 from core.content import content
-from core.ui.masks.masks import EXAMPLES
 from core.ui.objectives import points
 from core.ui.objectives.formats import cells
 from core.ui.objectives.objective import ENTRIES
 from core.ui.page import MAIN_PICTURE
 from tests import pages
 from tests.app.history import back
-from tests.downloads import catch_downloads
 from tests.pages import html_of, link, protos, shown, widget
 
 
@@ -283,16 +280,13 @@ def test_it_opens_with_a_causal_mask_on_a_sentence() -> None:
 
 
 def test_a_link_carries_everything() -> None:
-    at = masks(
-        pattern="causal.and.window-1-0.or.global-0-3", tokens="6", flips="5.35", below="reach", layers="3", place="4"
-    )
+    at = masks(pattern="global-0-3", tokens="6", flips="5.35", below="reach", layers="3", place="4")
     assert not at.warning
     data = board(at)
     assert data["flips"] == [5, 35]
     assert len(data["bits"]) == 36
-    # the diagonal and the one left of it are 11; rows and columns 0 and 3 are 20, of which 5 are there already; both
-    # cells by hand are taken away: 0 looks at 5, and 5 at itself
-    assert "24 of 36 pairs" in shown(at)
+    # rows and columns 0 and 3 are 20; by hand (0, 5) is taken away and (5, 5) added
+    assert "20 of 36 pairs" in shown(at)
     assert "2 cells changed by hand" in shown(at)
     assert "pattern" in at.query_params
     assert at.query_params["flips"] == "5.35"
@@ -307,11 +301,9 @@ def test_choosing_another_mask_forgets_the_edits_and_writes_the_link() -> None:
     assert "flips" not in at.query_params
     widget(at.number_input, "To the right").set_value(0).run()
     assert at.query_params["pattern"] == "window-2-0"
-    widget(at.selectbox, "Combine").set_value("or").run()
-    assert at.query_params["pattern"] == "window-2-0.or.window"
-    widget(at.selectbox, "Mask 2").set_value("global").run()
+    widget(at.selectbox, "Mask").set_value("global").run()
     widget(at.text_input, "Positions, from 0").set_value("4 and 1").run()
-    assert at.query_params["pattern"] == "window-2-0.or.global-1-4"
+    assert at.query_params["pattern"] == "global-1-4"
 
 
 def test_undo_takes_all_edits_back_and_is_offered_only_for_them() -> None:
@@ -322,23 +314,10 @@ def test_undo_takes_all_edits_back_and_is_offered_only_for_them() -> None:
     assert not any(button.label == "Undo edits" for button in at.button)
 
 
-def test_only_padding_is_offered_beside_cross_attention() -> None:
-    at = masks(pattern="cross.and.padding-2", queries="Le roi", text="The king .")
-    assert widget(at.selectbox, "Mask 2").options == ["Padding", "Cross"]
-    assert board(at)["bits"] == "1110011100"
-    assert "Cross and padding** · 6 of 10 pairs" in shown(at)
-
-
-def test_what_is_counted_can_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = html_of(masks(pattern="window-256-256.or.global", below="count", tokens="64"))
-    assert "2,043,134" in found
-    assert "Longformer" in found
-    files = catch_downloads(monkeypatch)
-    masks(pattern="causal", below="count", tokens="8")
-    first, *others = files["atlas-mask-scores-causal.csv"].decode().splitlines()
-    assert first == "mask,queries,keys,scores computed,all pairs,share"
-    assert others[0] == "This mask,8,8,36,64,0.5625"
-    assert any(row.endswith(",4096,4096,8390656,16777216,0.500122") for row in others)
+def test_cross_attention_has_a_text_for_each_axis() -> None:
+    at = masks(pattern="cross", queries="Le roi", text="The king .")
+    assert board(at)["bits"] == "111111"
+    assert "Cross** · 6 of 6 pairs" in shown(at)
 
 
 def test_reach_beside_the_formula() -> None:
@@ -349,7 +328,7 @@ def test_reach_beside_the_formula() -> None:
     assert "its own token never does" in shown(masks(pattern="permutation-3-1", below="reach"))
 
 
-@pytest.mark.parametrize("pattern", ["longer", "x" * 3000, "<script>alert(1)</script>"])
+@pytest.mark.parametrize("pattern", ["longer", "causal.and.window-3", "x" * 3000, "<script>alert(1)</script>"])
 def test_a_mask_that_is_none_is_a_sentence(pattern: str) -> None:
     at = masks(pattern=pattern)
     assert "The mask in the link cannot be read" in shown(at)
@@ -360,12 +339,6 @@ def test_numbers_that_this_text_does_not_have_are_passed_over() -> None:
     at = masks(tokens="3", flips="0.4000", place="63", below="reach", layers="24")
     assert board(at)["flips"] == [0]
     assert "1 row attends to nothing" in shown(at)
-
-
-def test_the_pages_links_are_understood() -> None:
-    for word, _, _ in EXAMPLES:
-        assert links.read("objectives", {"tab": "masks", "pattern": word})[1] == ()
-    assert not masks(pattern=EXAMPLES[-1][0]).warning
 
 
 def test_the_board_is_the_main_picture_of_a_presentation() -> None:

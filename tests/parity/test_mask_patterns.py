@@ -27,7 +27,6 @@ from core.attention.masks.kinds import read
 from core.patterns import (
     Mask,
     Pattern,
-    both,
     causal,
     content_stream,
     full,
@@ -53,7 +52,7 @@ def theirs(function: Callable[..., torch.Tensor], n: int = N) -> NDArray[np.bool
     [
         (full, masking_utils.bidirectional_mask_function),
         (causal, masking_utils.causal_mask_function),
-        (both(causal, window(4, 0)), masking_utils.sliding_window_causal_mask_function(5)),
+        (window(4, 0), masking_utils.sliding_window_causal_mask_function(5)),
         (window(3), masking_utils.sliding_window_bidirectional_mask_function(3)),
         (segments(5, 0), masking_utils.chunked_causal_mask_function(5, torch.zeros(1, dtype=torch.long))),
         (padding(11), masking_utils.padding_mask_function(torch.arange(N)[None] < 11)),
@@ -130,7 +129,8 @@ def test_reach_is_what_a_longformer_has(layers: int) -> None:
     assert (changed(made, N, global_attention_mask=alone) == receptive_field(_levels("window-2-2"), layers)).all()
     first = alone.clone()
     first[0, 0] = 1
-    joined = receptive_field(_levels("window-2-2.or.global"), layers)
+    with_global = patterns.mask(patterns.union(window(2), patterns.global_at([0])), N)
+    joined = receptive_field(levels(with_global), layers)
     assert (changed(made, N, global_attention_mask=first) == joined).all()
     assert joined.all() == (layers > 1)
 
@@ -139,7 +139,7 @@ def test_reach_is_what_a_longformer_has(layers: int) -> None:
 def test_reach_is_what_a_decoder_with_a_window_has(layers: int) -> None:
     window = {"num_key_value_heads": 2, "sliding_window": 3, "attn_implementation": "eager"}
     made = model(MistralModel, MistralConfig(**ENCODER, num_hidden_layers=layers, **window))
-    assert (changed(made, N) == receptive_field(_levels("causal.and.window-2-2"), layers)).all()
+    assert (changed(made, N) == receptive_field(_levels("window-2-0"), layers)).all()
 
 
 def test_local_layers_reach_what_their_window_reaches() -> None:

@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 
 from core import catalogue
 from core.attention.masks import axes, board, kinds
-from core.attention.masks.board import MOST_EDITS, attended, build_board, count, mask_table
-from core.attention.masks.kinds import KINDS, Choice, Term, read, usual, write
+from core.attention.masks.board import MOST_EDITS, attended, build_board, mask_table
+from core.attention.masks.kinds import KINDS, Choice, read, usual, write
 from core.errors import AtlasError, OutOfRange
 from core.patterns import (
-    both,
     causal,
     content_stream,
+    count,
     dilated,
     full,
     global_at,
     mask,
-    padding,
     query_stream,
     random_order,
     segments,
@@ -40,29 +39,28 @@ def text(n: int, padded: int = 0) -> axes.Axes:
 
 
 def test_words_by_hand() -> None:
-    assert read("causal") == Choice((Term("causal", ()),))
-    assert read("window-3") == Choice((Term("window", (3, 2)),))
-    joined = read("causal.and.window-3-0.or.global-0-5")
-    assert joined.terms == (Term("causal", ()), Term("window", (3, 0)), Term("global", (0, 5)))
-    assert joined.joins == ("and", "or")
-    assert joined.title() == "Causal and window or global tokens"
-    assert write(Choice((Term("window", (2, 2)),))) == "window"
+    assert read("causal") == Choice("causal")
+    assert read("window-3") == Choice("window", (3, 2))
+    assert read("window-3").title == "Window"
+    assert write(Choice("window", (2, 2))) == "window"
     assert write(read("global-0")) == "global"
-    assert read("global-5-0-5").terms[0].numbers == (0, 5)
+    assert read("global-5-0-5").numbers == (0, 5)
+    assert read("padding-4").padded == 4
+    assert {key: Choice(key, usual(key)).layout for key in ("cross", "row")} == {"cross": "two", "row": "image"}
 
 
 @pytest.mark.parametrize("key", KINDS)
 def test_every_mask_has_words_and_can_be_written_and_read(key: str) -> None:
-    choice = Choice((Term(key, usual(key)),))
+    choice = Choice(key, usual(key))
     assert read(write(choice)) == choice
     words = kinds.describe(key)
-    assert all((words.purpose, words.formula, words.count, words.attempt, words.notice))
+    assert all((words.purpose, words.formula, words.attempt, words.notice))
     for slug in (*words.systems, *words.papers):
         catalogue.get(slug)
     assert words.systems or words.others
     assert words.papers or words.paper
     for symbol in (part for latex, _ in words.symbols for part in latex.split(", ")):
-        assert symbol.removesuffix(" x") in words.formula + words.count
+        assert symbol.removesuffix(" x") in words.formula
 
 
 @given(st.text(alphabet="abcdeilnorstuwx.-0123456789_é ", max_size=60))
@@ -124,8 +122,7 @@ def test_axes_are_cut_and_refused() -> None:
         ("window-1-0", window(1, 0)),
         ("dilated-1-3", dilated(1, 3)),
         ("segment-3-1", segments(3, 1)),
-        ("causal.and.window-2-2", both(causal, window(2))),
-        ("window-1-1.or.global-4", union(window(1), global_at([4]))),
+        ("global-4", global_at([4])),
         ("permutation-3", content_stream(random_order(9, 3), 9)),
         ("permutation-3-1", query_stream(random_order(9, 3), 9)),
     ],
@@ -134,11 +131,9 @@ def test_a_word_is_its_predicate(word: str, pattern: object) -> None:
     assert (build_board(read(word), text(9)).allowed == mask(pattern, 9)).all()  # type: ignore[arg-type]
 
 
-def test_padding_is_counted_from_the_end_and_merges_from_left_to_right() -> None:
-    board = build_board(read("causal.and.padding-2"), text(4, 2))
-    assert (board.allowed == mask(both(causal, padding(4)), 6)).all()
-    # (full without causal) and window: one right of the diagonal
-    assert build_board(read("full.without.causal.and.window-1-1"), text(4)).count == 3
+def test_padding_is_counted_from_the_end() -> None:
+    board = build_board(read("padding-2"), text(4, 2))
+    assert board.allowed.astype(int).tolist() == [[1, 1, 1, 1, 0, 0]] * 6
 
 
 def test_cells_are_toggled_by_hand() -> None:
@@ -152,10 +147,8 @@ def test_cells_are_toggled_by_hand() -> None:
 
 
 def test_two_texts_make_a_rectangle() -> None:
-    two = axes.two_texts(("le", "roi"), ("the", "king", "."), 1)
-    board = build_board(read("cross.and.padding-1"), two)
-    assert board.allowed.astype(int).tolist() == [[1, 1, 1, 0], [1, 1, 1, 0]]
-    assert count(read("cross"), two) == 8
+    board = build_board(read("cross"), axes.two_texts(("le", "roi"), ("the", "king", ".")))
+    assert board.allowed.astype(int).tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
 def test_the_mask_as_a_table() -> None:
@@ -166,16 +159,22 @@ def test_the_mask_as_a_table() -> None:
 
 
 def test_published_counts() -> None:
-    numbers = {(one.system, write(one.choice)): count(one.choice, one.axes()) for one in kinds.published()}
-    assert numbers["bert", "full"] == 512**2
-    assert numbers["gpt-2", "causal"] == 1024 * 1025 // 2
-    # a window of 255 before the token, itself included 256
-    assert numbers["gpt-neo", "causal.and.window-255-0"] == 2048 * 256 - 255 * 256 // 2
-    # a band of 513, and row and column of the first token beyond its own window
-    assert numbers["longformer", "window-256-256.or.global"] == 4096 * 513 - 256 * 257 + 2 * (4096 - 257)
+    def scores(word: str, found: axes.Axes) -> int:
+        return count(read(word).pattern(found), len(found.keys))
+
+    def published(n: int) -> axes.Axes:
+        return axes.Axes("text", ("",) * n, ("",) * n)
+
+    assert scores("full", published(512)) == 512**2  # BERT
+    assert scores("causal", published(1024)) == 1024 * 1025 // 2  # GPT-2
+    # GPT-Neo's local layers: a window of 255 before the token, itself included 256
+    assert scores("window-255-0", published(2048)) == 2048 * 256 - 255 * 256 // 2
+    # Longformer's band of 513
+    assert scores("window-256-256", published(4096)) == 4096 * 513 - 256 * 257
+    image = axes.Axes("image", ("",) * 1280, ("",) * 1280, caption=256, side=32)  # DALL-E
     shared = 256 * 257 // 2 + 1024 * 256
-    assert numbers["dall-e", "row"] == shared + 1024 * 33 - 32 * 33 // 2
-    assert numbers["dall-e", "column"] == shared + 1024 * 33 // 2
+    assert scores("row", image) == shared + 1024 * 33 - 32 * 33 // 2
+    assert scores("column", image) == shared + 1024 * 33 // 2
 
 
 # influence

@@ -10,7 +10,6 @@ from core.patterns import (
     Pattern,
     anticausal,
     blocks,
-    both,
     causal,
     column,
     content_stream,
@@ -31,7 +30,6 @@ from core.patterns import (
     strided,
     union,
     window,
-    without,
 )
 
 
@@ -74,9 +72,8 @@ def test_random_takes_all_that_is_left_and_only_adds():
     assert more.sum() == 27
 
 
-def test_union_and_both():
+def test_union():
     assert count(union(), 5) == 0
-    assert count(both(causal, window(1)), 5) == 9  # the diagonal and the four left of it
     assert count(union(window(0), global_at([0])), 4) == 10  # 7 in the cross, 3 more on the diagonal
 
 
@@ -114,11 +111,6 @@ def test_counts_are_those_of_the_formulas():
     assert count(dilated(each, gap), n) == (2 * each + 1) * n - gap * each * (each + 1)
     assert count(global_at([0, 30]), n) == g * (2 * n - g)
     assert count(segments(8, 5), n) == sum(i - max(0, i // 8 * 8 - 5) + 1 for i in range(n))
-
-
-def test_without_takes_away():
-    assert (mask(without(full, causal), 5) == ~mask(causal, 5)).all()
-    assert (mask(without(causal, window(0), global_at([0])), 3).astype(int) == [[0, 0, 0], [0, 0, 0], [0, 1, 0]]).all()
 
 
 def test_the_streams_of_an_order_by_hand():

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from core.attention.masks.kinds import MOST_TERMS
 from core.content import Content, content, names
 from core.settings import ROOT
 
@@ -183,8 +182,8 @@ def shown(words: Content, slug: str) -> int:
     return sum(longest.values())
 
 
-def test_masks_show_at_most_120_words_of_any_mask_or_three_joined_under_every_tab() -> None:
-    """The words of a mask stand in another file; below them is one of three tabs, or a table of all masks."""
+def test_masks_show_at_most_120_words_of_any_mask_under_every_tab() -> None:
+    """The words of a mask stand in another file; below them is one of two tabs, or a table of all masks."""
     parts, masks = content("objectives", "masks").parts, content("objectives", "mask-patterns").front["mask"]
     words = {title: count(part.text) for title, part in parts.items()}
     tabs = {
@@ -197,11 +196,8 @@ def test_masks_show_at_most_120_words_of_any_mask_or_three_joined_under_every_ta
         + 1  # layers and their number
         + words["Try: reach"]
         + words["Notice: reach"],
-        "count": words["Count: symbols"] + words["Try: count"] + max(words["Notice: count"], words["Notice: sizes"]),
     }
-    purposes = sorted((count(mask["purpose"]) for mask in masks), reverse=True)
     shown = {mask["key"]: sum(count(mask[name]) for name in ("purpose", "attempt", "notice")) for mask in masks}
-    shown["joined"] = sum(purposes[:MOST_TERMS]) + words["Try: joined"] + words["Notice: joined"]
     click = words["Turning cells over"]
     too_many = {
         (mask, tab): number + click + below

@@ -1,4 +1,4 @@
-r"""The attention mask of a choice of patterns: the matrix, manual edits, the number of scores, and its table.
+r"""The attention mask of a pattern: the matrix, manual edits, and its table.
 
 Legend: Q queries, K keys. A cell's number is q K + k.
 
@@ -80,13 +80,6 @@ def build_board(choice: Choice, axes: Axes, flips: Collection[int] = ()) -> Boar
     for matrix in (pattern, allowed):
         matrix.setflags(write=False)
     return Board(axes, pattern, allowed, valid)
-
-
-def count(choice: Choice, axes: Axes) -> int:
-    """The number of scores of a pattern over axes of any length, counted without a matrix of all pairs."""
-    if not axes.square:
-        return int(patterns.mask(choice.pattern(axes), len(axes.queries), len(axes.keys)).sum())
-    return patterns.count(choice.pattern(axes), len(axes.keys))
 
 
 def attended(row: Sequence[bool] | Mask, tokens: Sequence[str]) -> str:

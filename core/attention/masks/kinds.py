@@ -1,22 +1,18 @@
 """The attention patterns by name: their settings with limits, and the predicate of each over given axes.
 
-A URL parameter encodes a combination of masks: ``causal.and.window-2-0``.
+A URL parameter encodes a mask: ``window-2-0``.
 
-    choice  =  pattern  { "." join "." pattern }        up to three patterns, combined from left to right
-    join    =  "and" | "or" | "without"
-    pattern =  name  { "-" number }                     numbers in the order of the pattern's settings; omitted ones
-                                                        at the end have their default values
+    mask = name { "-" number }      numbers in the order of the pattern's settings; omitted ones at the end have their
+                                    default values
 
-This module alone parses that parameter: an unknown name, a number out of range or a combination that is not allowed
-raises OutOfRange with a message for the visitor.
+This module alone parses that parameter: an unknown name or a number out of range raises OutOfRange with a message for
+the visitor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal, get_args
 
 from pydantic import BaseModel
 
@@ -24,7 +20,7 @@ from core import patterns
 from core.attention.masks.axes import MOST, Axes, Layout
 from core.content import content
 from core.errors import OutOfRange
-from core.patterns import Pattern, both, union, without
+from core.patterns import Pattern
 from core.sparse.layout import Sparsity
 
 Numbers = tuple[int, ...]
@@ -179,23 +175,20 @@ KINDS: dict[str, Kind] = {
 }
 """Every pattern by its key, in the order in which they are offered."""
 
-Join = Literal["and", "or", "without"]
-JOINS: tuple[Join, ...] = get_args(Join)
-MOST_TERMS = 3
 _MOST_CHARACTERS = 200
 _MOST_DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    """One pattern with all its numbers.
+class Choice:
+    """A pattern with all its numbers.
 
     Raises:
         OutOfRange: no such pattern, too many numbers, or one outside its limits.
     """
 
     kind: str
-    numbers: tuple[int, ...]
+    numbers: Numbers = ()
 
     def __post_init__(self) -> None:
         kind = KINDS.get(self.kind)
@@ -217,60 +210,23 @@ class Term:
                 "Choose a summary that is no longer than the block."
             )
 
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One to three patterns and the operators that combine them, from left to right.
-
-    Raises:
-        OutOfRange: too many patterns, or two that no text can have at once.
-    """
-
-    terms: tuple[Term, ...]
-    joins: tuple[Join, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not 1 <= len(self.terms) <= MOST_TERMS:
-            raise OutOfRange(f"One to {MOST_TERMS} masks can be combined, not {len(self.terms)}.")
-        assert len(self.joins) == len(self.terms) - 1, self.joins
-        kinds = {term.kind for term in self.terms}
-        if "cross" in kinds and kinds - {"cross", "padding"}:
-            raise OutOfRange("Cross-attention has queries and keys of two texts. Only padding can be combined with it.")
-        if self.layout == "image" and "padding" in kinds:
-            raise OutOfRange("An image has no padding tokens: padding cannot be combined with its masks.")
-
     @property
     def layout(self) -> Layout:
-        """The kind of axes that the patterns need."""
-        layouts = {KINDS[term.kind].layout for term in self.terms}
-        return "image" if "image" in layouts else "two" if "two" in layouts else "text"
+        """The kind of axes that the pattern needs."""
+        return KINDS[self.kind].layout
 
     @property
     def padded(self) -> int:
         """Padding tokens that the axes need."""
-        return max((term.numbers[0] for term in self.terms if term.kind == "padding"), default=0)
+        return self.numbers[0] if self.kind == "padding" else 0
 
-    def can_be_joined(self, kind: str) -> bool:
-        """Whether the pattern ``kind`` can be combined with this choice."""
-        try:
-            Choice((*self.terms, Term(kind, usual(kind))), (*self.joins, JOINS[0]))
-        except OutOfRange:
-            return False
-        return True
+    @property
+    def title(self) -> str:
+        return KINDS[self.kind].title
 
     def pattern(self, axes: Axes) -> Pattern:
         """The predicate over positions, for these axes."""
-        pattern, *others = (KINDS[term.kind].build(axes, term.numbers) for term in self.terms)
-        joined: dict[Join, Callable[..., Pattern]] = {"and": both, "or": union, "without": without}
-        for join, other in zip(self.joins, others, strict=True):
-            pattern = joined[join](pattern, other)
-        return pattern
-
-    def title(self) -> str:
-        said = KINDS[self.terms[0].kind].title
-        for join, term in zip(self.joins, self.terms[1:], strict=True):
-            said += f" {join} {KINDS[term.kind].title.lower().replace('bigbird', 'BigBird')}"
-        return said
+        return KINDS[self.kind].build(axes, self.numbers)
 
 
 def usual(kind: str) -> tuple[int, ...]:
@@ -279,48 +235,32 @@ def usual(kind: str) -> tuple[int, ...]:
 
 
 def read(raw: str) -> Choice:
-    """The choice that a URL parameter encodes.
+    """The mask that a URL parameter encodes.
 
     Raises:
         OutOfRange: it encodes none.
     """
     if len(raw) > _MOST_CHARACTERS:
-        raise OutOfRange(f"A choice of masks has at most {_MOST_CHARACTERS} characters.")
-    parts = raw.split(".")
-    joins: list[Join] = []
-    for part in parts[1::2]:
-        join = next((candidate for candidate in JOINS if candidate == part), None)
-        if join is None:
-            raise OutOfRange(f"Masks are combined by {', '.join(JOINS)}, not by “{part[:40]}”.")
-        joins.append(join)
-    if len(parts) % 2 == 0:
-        raise OutOfRange(f"A mask is missing after “{parts[-1][:40]}”.")
-    return Choice(tuple(map(_term, parts[::2])), tuple(joins))
+        raise OutOfRange(f"A mask has at most {_MOST_CHARACTERS} characters.")
+    name, *numbers = raw.split("-")
+    if name not in KINDS:
+        return Choice(name)
+    if any(not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS) for number in numbers):
+        raise OutOfRange(f"“{name}” takes whole numbers, separated by “-”, not “{raw[len(name) :][:40]}”.")
+    values = tuple(map(int, numbers))
+    if KINDS[name].many:
+        return Choice(name, tuple(sorted(set(values))) or usual(name))
+    return Choice(name, values + usual(name)[len(values) :])
 
 
 def write(choice: Choice) -> str:
-    """The shortest encoding of a choice, the inverse of :func:`read`."""
-    said = ""
-    for join, term in zip(("", *choice.joins), choice.terms, strict=True):
-        numbers, settings = list(term.numbers), KINDS[term.kind].settings
-        while settings and numbers and numbers[-1] == settings[len(numbers) - 1].default:
-            numbers.pop()
-        if KINDS[term.kind].many and term.numbers == usual(term.kind):
-            numbers = []
-        said += (f".{join}." if join else "") + "-".join([term.kind, *map(str, numbers)])
-    return said
-
-
-def _term(word: str) -> Term:
-    name, *numbers = word.split("-")
-    if name not in KINDS:
-        return Term(name, ())
-    if any(not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS) for number in numbers):
-        raise OutOfRange(f"“{name}” takes whole numbers, separated by “-”, not “{word[len(name) :][:40]}”.")
-    values = tuple(map(int, numbers))
-    if KINDS[name].many:
-        return Term(name, tuple(sorted(set(values))) or usual(name))
-    return Term(name, values + usual(name)[len(values) :])
+    """The shortest encoding of a mask, the inverse of :func:`read`."""
+    numbers, settings = list(choice.numbers), KINDS[choice.kind].settings
+    while settings and numbers and numbers[-1] == settings[len(numbers) - 1].default:
+        numbers.pop()
+    if KINDS[choice.kind].many and choice.numbers == usual(choice.kind):
+        numbers = []
+    return "-".join([choice.kind, *map(str, numbers)])
 
 
 class Description(BaseModel, frozen=True, extra="forbid"):
@@ -332,8 +272,6 @@ class Description(BaseModel, frozen=True, extra="forbid"):
     """The predicate in LaTeX: true where a query i may attend to a key j."""
     symbols: tuple[tuple[str, str], ...] = ()
     """(LaTeX, meaning) of every letter but i, j and n."""
-    count: str
-    """How many pairs it allows among n tokens, in LaTeX."""
     systems: tuple[str, ...]
     """Slugs of systems that use it."""
     others: str = ""
@@ -347,29 +285,6 @@ class Description(BaseModel, frozen=True, extra="forbid"):
     """How that paper was read."""
     attempt: str
     notice: str
-
-
-class Published(BaseModel, frozen=True, extra="forbid"):
-    """A mask at a system's published length: a number of tokens, or a caption and an image."""
-
-    system: str
-    mask: str
-    tokens: int = 0
-    caption: int = 0
-    side: int = 0
-    evidence: str
-
-    @property
-    def choice(self) -> Choice:
-        """The mask."""
-        return read(self.mask)
-
-    def axes(self) -> Axes:
-        """Axes of the published length; their tokens have no names."""
-        names = ("",) * (self.tokens or self.caption + self.side**2)
-        if self.side:
-            return Axes("image", names, names, caption=self.caption, side=self.side)
-        return Axes("text", names, names)
 
 
 def lines(formula: str) -> str:
@@ -387,9 +302,3 @@ def setting_help(key: str, label: str) -> str | None:
     """The help of a setting; None where its label suffices."""
     helps: dict[str, dict[str, str]] = content("objectives", "mask-patterns").front["setting"]
     return helps.get(key, {}).get(label)
-
-
-@lru_cache(maxsize=1)
-def published() -> tuple[Published, ...]:
-    """Every mask with its published length."""
-    return tuple(Published.model_validate(row) for row in content("objectives", "mask-patterns").front["published"])

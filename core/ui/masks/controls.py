@@ -1,11 +1,10 @@
-"""The controls: up to three masks with their settings, how they are combined, and the tokens of the axes."""
+"""The controls: a mask with its settings, and the tokens of the axes."""
 
 from __future__ import annotations
 
 import re
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.attention.masks import axes as axes_of
 from core.attention.masks import kinds
@@ -35,48 +34,21 @@ SIDE = Integer(name="side", label="Image side", default=4, low=2, high=7, width=
 CAPTION = Integer(name="caption", label="Caption", default=6, low=0, high=60, width=135)
 """The defaults are the sizes of the figure in DALL-E's paper: 6 text tokens, 4 x 4 image tokens."""
 AXES = (TOKENS, QUERIES, SIDE, CAPTION)
-_ALONE = "nothing"
 _POSITION = re.compile("[0-9]{1,4}")
 
 
 def chosen(view: View) -> tuple[kinds.Choice, Axes]:
-    """Draw the rows of menus; reads and writes ``pattern`` and the parameters of the axes."""
-    choice, row = _masks(view)
-    with row:
+    """Draw the row of controls; reads and writes ``pattern`` and the parameters of the axes."""
+    state = view.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choice = _mask(_linked(view), view)
+        word = kinds.write(choice)
+        state.set(pattern=None if word == USUAL else word)
         return choice, _axes(choice, view)
 
 
-def _masks(view: View) -> tuple[kinds.Choice, DeltaGenerator]:
-    """The selected masks, and the last row of menus, for further controls."""
-    state, linked = view.state, _linked(view)
-    terms: list[kinds.Term] = []
-    joins: list[kinds.Join] = []
-    for slot in range(kinds.MOST_TERMS):
-        row = st.container(horizontal=True, vertical_alignment="bottom")
-        with row:
-            terms.append(_term(slot, linked, kinds.Choice(tuple(terms), tuple(joins[:-1])) if terms else None, view))
-            if slot + 1 == kinds.MOST_TERMS:
-                break
-            join = st.selectbox(
-                "Combine",
-                (_ALONE, *kinds.JOINS),
-                index=1 + kinds.JOINS.index(linked.joins[slot]) if slot < len(linked.joins) else 0,
-                key=state.key(f"masks.join.{slot}"),
-                persist_state="session",
-                width=115,
-                help=view.words.label("combine"),
-            )
-        if join == _ALONE:
-            break
-        joins.append(join)  # type: ignore[arg-type]
-    choice = kinds.Choice(tuple(terms), tuple(joins))
-    word = kinds.write(choice)
-    state.set(pattern=None if word == USUAL else word)
-    return choice, row
-
-
 def _linked(view: View) -> kinds.Choice:
-    """The masks of the link; the default, with a warning, if they are invalid."""
+    """The mask of the link; the default, with a warning, if it is invalid."""
     state = view.state
     try:
         return kinds.read(state.text("pattern", USUAL))
@@ -86,31 +58,29 @@ def _linked(view: View) -> kinds.Choice:
         return kinds.read(USUAL)
 
 
-def _term(slot: int, linked: kinds.Choice, before: kinds.Choice | None, view: View) -> kinds.Term:
-    there = linked.terms[slot] if slot < len(linked.terms) else None
-    offered = [kind for kind in kinds.KINDS if before is None or before.can_be_joined(kind)]
-    first = there.kind if there and there.kind in offered else "window" if "window" in offered else offered[0]
+def _mask(linked: kinds.Choice, view: View) -> kinds.Choice:
+    offered = list(kinds.KINDS)
     kind = st.selectbox(
-        "Mask" if slot == 0 else f"Mask {slot + 1}",
+        "Mask",
         offered,
-        index=offered.index(first),
+        index=offered.index(linked.kind),
         format_func=lambda key: kinds.KINDS[key].title,
-        key=view.state.key(f"masks.kind.{slot}"),
+        key=view.state.key("masks.kind"),
         persist_state="session",
         width=200,
     )
-    numbers, key = there.numbers if there and there.kind == kind else kinds.usual(kind), f"masks.{slot}.{kind}"
+    numbers, key = linked.numbers if linked.kind == kind else kinds.usual(kind), f"masks.{kind}"
     if kinds.KINDS[kind].many:
-        return kinds.Term(kind, _positions(kind, numbers, view.state.key(key), view))
+        return kinds.Choice(kind, _positions(kind, numbers, view.state.key(key), view))
     settings = enumerate(zip(kinds.KINDS[kind].settings, numbers, strict=True))
     try:
-        return kinds.Term(
+        return kinds.Choice(
             kind,
             tuple(_number(kind, setting, number, view.state.key(f"{key}.{i}")) for i, (setting, number) in settings),
         )
     except OutOfRange as error:
         warning(f"{error} {view.words.part('Default settings')}", icon=":material/info:")
-        return kinds.Term(kind, kinds.usual(kind))
+        return kinds.Choice(kind, kinds.usual(kind))
 
 
 def _number(kind: str, setting: kinds.Setting, number: int, key: str) -> int:

@@ -1,23 +1,21 @@
 """The section Masks of the page Objectives: which token attends to which.
 
 A mask is drawn on a board whose cells a click flips. Beside it: its purpose, its predicate with every symbol named, the
-number of allowed pairs, the systems that use it, and its paper. Below: three things called a mask, reach, counts, and
-every mask with a link that draws it.
+number of allowed pairs, the systems that use it, and its paper. Below: three things called a mask, reach, and every
+mask with a link that draws it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from core import catalogue, links, patterns, session
-from core.attention.masks import board as boards
-from core.attention.masks.axes import Axes, one_text, split
+from core import catalogue, links, patterns
+from core.attention.masks.axes import one_text, split
 from core.attention.masks.board import MOST_EDITS, Board, build_board, mask_table
-from core.attention.masks.kinds import KINDS, Description, Term, describe, lines, published, read, write
+from core.attention.masks.kinds import KINDS, Description, describe, lines, write
 from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short
 from core.content import content
@@ -25,7 +23,6 @@ from core.figures.labels import percent
 from core.figures.masks import mask_map
 from core.language.text import clean
 from core.links import parameters as link
-from core.table import Table
 from core.theme import BLUE
 from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Positions
@@ -59,7 +56,6 @@ BELOW = Choice(
     options={
         "three": "Three things called a mask",
         "reach": "Reach",
-        "count": "Count",
         "every": "All masks",
     },
     style="row",
@@ -67,19 +63,10 @@ BELOW = Choice(
 )
 FLIPS = Carried(name="flips", label="Cells changed by hand", as_=link.Integers(high=4095, most=256))
 PLACE = Carried(name="place", label="Token", as_=link.Integer(None, 0, 63))
-_SIGNS = {"and": r"\wedge", "or": r"\vee", "without": r"\wedge \neg"}
 PADDED = 3
 MASKED = "[MASK]"
 _DRAWN = 24
 """Tokens drawn where three figures share the page's width."""
-EXAMPLES = (
-    ("causal.and.padding-3", "a decoder's batch", "Causal and padding"),
-    ("causal.and.window-3-0", "Mistral, GPT-Neo's local layers", "Causal and window"),
-    ("window-2-2.or.global", "Longformer", "Window or global tokens"),
-    ("window-1-1.or.global-0.or.random-1", "BigBird, token by token", "Window or global tokens or random"),
-    ("dilated-2-3.or.window-1-1", "two heads of Longformer's character models, as one", "Dilated window or window"),
-    ("row.or.column", "two layers of DALL-E, as one", "Image rows or image columns"),
-)
 
 
 def masks(view: View) -> None:
@@ -103,7 +90,7 @@ def masks(view: View) -> None:
                 args=(key, FlippedCells(flips=[])),
                 help=view.words.label("undo"),
             )
-    offer_drawing(state, key, choice.title(), "svg", "png")
+    offer_drawing(state, key, choice.title, "svg", "png")
     file = f"mask-{write(choice)}"
     download_csv(mask_table(board), file, state.key("masks.csv"), of="mask", tip=view.words.label("file"))
     with right:
@@ -112,8 +99,6 @@ def masks(view: View) -> None:
     below = BELOW.draw(state)
     if below == "reach":
         reach(view, choice, board, COLOR)
-    elif below == "count":
-        count(view, choice, board)
     elif below == "every":
         _every()
     else:
@@ -122,7 +107,7 @@ def masks(view: View) -> None:
 
 def board_data(choice: Mask, board: Board) -> dict[str, Any]:
     """The props of the component: names, the predicate's cells as a row of 0 and 1, and the changed cells."""
-    counts: dict[str, str | int] = {"mask": choice.title(), "allowed": board.count, "pairs": board.allowed.size}
+    counts: dict[str, str | int] = {"mask": choice.title, "allowed": board.count, "pairs": board.allowed.size}
     return {
         "rows": [short(token, _LETTERS) for token in board.axes.queries],
         "cols": [short(token, _LETTERS) for token in board.axes.keys],
@@ -141,13 +126,10 @@ def board_data(choice: Mask, board: Board) -> dict[str, Any]:
 def _try(view: View, choice: Mask) -> None:
     if told_outside():
         return
-    words = describe(choice.terms[0].kind)
-    attempt, notice = words.attempt, words.notice
-    if len(choice.terms) > 1:
-        attempt, notice = view.words.part("Try: joined"), view.words.part("Notice: joined")
+    words = describe(choice.kind)
     left, right = st.columns(2, gap="large")
-    left.markdown(terms(f"**Try** {attempt} {view.words.part('Turning cells over')}"))
-    right.markdown(terms(f"**Notice** {notice}"))
+    left.markdown(terms(f"**Try** {words.attempt} {view.words.part('Turning cells over')}"))
+    right.markdown(terms(f"**Notice** {words.notice}"))
 
 
 def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:
@@ -167,26 +149,20 @@ def _about(view: View, choice: Mask, board: Board) -> None:
     edits = len(board.flips)
     by_hand = f", {edits} {'cell' if edits == 1 else 'cells'} changed by hand" if edits else ""
     share = percent(board.share)
-    st.markdown(f"**{choice.title()}** · {board.count:,} of {board.allowed.size:,} pairs, {share}{by_hand}")
-    alone = len(choice.terms) == 1
-    for number, term in enumerate(choice.terms, start=1):
-        words = describe(term.kind)
-        markdown(words.purpose if alone else f"**{KINDS[term.kind].title}.** {words.purpose}")
-        name = "M_{ij}" if alone else f"M^{{({number})}}_{{ij}}"
-        st.latex(rf"{name} \iff {lines(words.formula)}")
-        if words.symbols:
-            st.markdown("; ".join(f"${latex}$: {plain(meaning)}" for latex, meaning in words.symbols))
-        if term.kind == "permutation":
-            st.markdown(_order(term, board.axes.keys))
-        st.markdown("Used by " + ", ".join([*map(_link, words.systems), *filter(None, [words.others])]))
-    if not alone:
-        st.latex(_joined(choice))
+    st.markdown(f"**{choice.title}** · {board.count:,} of {board.allowed.size:,} pairs, {share}{by_hand}")
+    words = describe(choice.kind)
+    markdown(words.purpose)
+    st.latex(rf"M_{{ij}} \iff {lines(words.formula)}")
+    if words.symbols:
+        st.markdown("; ".join(f"${latex}$: {plain(meaning)}" for latex, meaning in words.symbols))
+    if choice.kind == "permutation":
+        st.markdown(_order(choice, board.axes.keys))
+    st.markdown("Used by " + ", ".join([*map(_link, words.systems), *filter(None, [words.others])]))
     view.note("Symbols")
     if board.empty_rows:
         rows = len(board.empty_rows)
         view.note("Blind rows", rows=f"{rows} {'row attends to' if rows == 1 else 'rows attend to'}")
-    kinds = dict.fromkeys(term.kind for term in choice.terms)
-    for line in dict.fromkeys(line for kind in kinds for line in _papers(describe(kind))):
+    for line in _papers(words):
         st.caption(line)
 
 
@@ -208,18 +184,9 @@ def _papers(words: Description) -> list[str]:
     return lines
 
 
-def _order(term: Term, tokens: tuple[str, ...]) -> str:
-    order = patterns.random_order(len(tokens), term.numbers[0])
+def _order(choice: Mask, tokens: tuple[str, ...]) -> str:
+    order = patterns.random_order(len(tokens), choice.numbers[0])
     return "Prediction order: " + ", ".join(plain(short(tokens[position], 16)) for position in order)
-
-
-def _joined(choice: Mask) -> str:
-    """The combination of the predicates, from left to right."""
-    formula = "M^{(1)}_{ij}"
-    for number, join in enumerate(choice.joins, start=2):
-        left = formula if number == 2 else f"({formula})"
-        formula = f"{left} {_SIGNS[join]} M^{{({number})}}_{{ij}}"
-    return rf"M_{{ij}} \iff {formula}"
 
 
 def _three(view: View, tokens: tuple[str, ...]) -> None:
@@ -255,14 +222,6 @@ def _every() -> None:
         (_drawn(key, kind.title), describe(key).purpose, _users(describe(key))) for key, kind in KINDS.items()
     ]
     text_table(TextTable(("Mask", "Purpose", "Used by"), rows, "Every mask", (22, 54, 24)))
-    text_table(
-        TextTable(
-            ("Combination", "As in"),
-            [(_drawn(word, title), used) for word, used, title in EXAMPLES],
-            "Combined masks",
-            (46, 54),
-        )
-    )
 
 
 def _drawn(word: str, title: str) -> Link:
@@ -281,74 +240,3 @@ def _users(words: Description) -> Rich:
 
 
 MASKS = Section("masks", masks, (PATTERN, FLIPS, *AXES, BELOW, LAYERS, PLACE))
-
-LENGTHS = (512, 1024, 4096)
-_WIDTHS = (34, 14, 20, 20, 12)
-_HEADINGS = ("Mask", "Tokens", "Scores computed", "Of all pairs", "Share")
-
-
-def count(view: View, choice: Mask, board: Board) -> None:
-    for term in choice.terms:
-        if len(choice.terms) > 1:
-            st.markdown(f"**{KINDS[term.kind].title}**")
-        formula = describe(term.kind).count
-        equals = "" if formula.startswith(r"\approx") else "="
-        st.latex(rf"|M| {equals} {lines(formula)}")
-    view.note("Count: symbols")
-    counted = [("This mask", board.axes, board.count)]
-    if choice.layout == "text":
-        word = write(choice)
-        counted += [
-            (f"This mask at {n:,} tokens", _text(n, choice.padded), at_length(word, n, choice.padded)) for n in LENGTHS
-        ]
-    counted += _published(choice)
-    rows = [_row(*row) for row in counted]
-    text_table(TextTable(_HEADINGS, rows, "Scores computed under each mask", _WIDTHS, numeric=(1, 2, 3, 4)))
-    download_csv(_counts_table(counted), f"mask-scores-{write(choice)}", view.state.key("masks.count.csv"))
-    view.try_and_notice("count" if board.axes.square and choice.layout == "text" else "sizes")
-    with st.expander("How it is computed"):
-        view.say("Count: how it is computed")
-
-
-@session.cached()
-def at_length(word: str, tokens: int, padded: int) -> int:
-    """Scores computed under the masks named by ``word`` over ``tokens`` tokens, padding included."""
-    return boards.count(read(word), _text(tokens, padded))
-
-
-@session.cached()
-def _at_published(index: int) -> int:
-    scale = published()[index]
-    return boards.count(scale.choice, scale.axes())
-
-
-def _published(choice: Mask) -> list[tuple[str, Axes, int]]:
-    """Title, axes and allowed pairs of published masks that share a pattern with the selected ones."""
-    kinds = {term.kind for term in choice.terms}
-    return [
-        (
-            f"{catalogue.get(scale.system).name}: {scale.choice.title()} ({scale.evidence})",
-            scale.axes(),
-            _at_published(index),
-        )
-        for index, scale in enumerate(published())
-        if kinds & {term.kind for term in scale.choice.terms}
-    ]
-
-
-def _counts_table(counted: Sequence[tuple[str, Axes, int]]) -> Table:
-    """The numbers of the table, whole and ungrouped."""
-    columns = ("mask", "queries", "keys", "scores computed", "all pairs", "share")
-    sizes = [(name, len(axes.queries), len(axes.keys), number) for name, axes, number in counted]
-    return Table(columns, tuple((name, q, k, number, q * k, number / (q * k)) for name, q, k, number in sizes))
-
-
-def _text(tokens: int, padded: int) -> Axes:
-    names = ("",) * tokens
-    return Axes("text", names, names, padded)
-
-
-def _row(name: str, axes: Axes, number: int) -> tuple[str, ...]:
-    rows, columns = len(axes.queries), len(axes.keys)
-    tokens = f"{rows:,}" if axes.square else f"{rows:,} × {columns:,}"
-    return name, tokens, f"{number:,}", f"{rows * columns:,}", percent(number / (rows * columns))

@@ -7,7 +7,7 @@ import streamlit as st
 from core import patterns
 from core.attention.masks import board as boards
 from core.attention.masks.board import Board, Levels, attended, build_board
-from core.attention.masks.kinds import CONTENT, QUERY, Choice, Term
+from core.attention.masks.kinds import CONTENT, QUERY, Choice
 from core.attention.tokens import short
 from core.figures.masks import growing_map, levels_map, levels_table, stream_maps, stream_words
 from core.table import Table
@@ -63,7 +63,7 @@ def reach(view: View, choice: Choice, board: Board, color: str) -> None:
             heading=True,
         ).draw(state)
     if stream is not None:
-        _streams(choice.terms[0], axes.keys, view, color)
+        _streams(choice, axes.keys, view, color)
     view.try_and_notice("reach")
     with st.expander("How it is computed"):
         st.markdown(_formula(view, choice, board, levels, layers))
@@ -89,15 +89,14 @@ def _levels(choice: Choice, board: Board) -> Levels:
     if not board.axes.square:
         return boards.cross_levels(board.allowed, patterns.mask(patterns.causal, len(board.axes.queries)))
     if _stream(choice) == QUERY:
-        content = Choice((Term("permutation", (choice.terms[0].numbers[0], CONTENT)),))
+        content = Choice("permutation", (choice.numbers[0], CONTENT))
         return boards.query_stream_levels(board.allowed, build_board(content, board.axes).allowed)
     return boards.levels(board.allowed)
 
 
 def _stream(choice: Choice) -> int | None:
-    """The stream of a permutation mask that is not combined with others."""
-    alone = len(choice.terms) == 1 and choice.terms[0].kind == "permutation"
-    return choice.terms[0].numbers[1] if alone else None
+    """The stream of a permutation mask."""
+    return choice.numbers[1] if choice.kind == "permutation" else None
 
 
 def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: int) -> str:
@@ -108,15 +107,15 @@ def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: i
         return text if board.flips else f"{text} {words.part('Reach: one layer')}"
     if not board.axes.square:
         return words.part("Reach: cross")
-    term, n = choice.terms[0], len(board.axes.keys)
-    if len(choice.terms) > 1 or board.flips or term.kind not in ("window", "dilated"):
+    n = len(board.axes.keys)
+    if board.flips or choice.kind not in ("window", "dilated"):
         return ""
-    (first, second), middle = term.numbers, n // 2
-    left, right = (first, second) if term.kind == "window" else (first * second, first * second)
-    width = first + second if term.kind == "window" else 2 * first
+    (first, second), middle = choice.numbers, n // 2
+    left, right = (first, second) if choice.kind == "window" else (first * second, first * second)
+    width = first + second if choice.kind == "window" else 2 * first
     cut = middle < layers * left or middle + layers * right >= n
     return words.part(
-        f"Reach: {term.kind}",
+        f"Reach: {choice.kind}",
         first=first,
         second=second,
         layers=layers,
@@ -128,10 +127,10 @@ def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: i
     )
 
 
-def _streams(term: Term, tokens: tuple[str, ...], view: View, color: str) -> None:
+def _streams(choice: Choice, tokens: tuple[str, ...], view: View, color: str) -> None:
     """Draw both masks of the order, without cells changed by hand."""
     n = len(tokens)
-    order = patterns.random_order(n, term.numbers[0])
+    order = patterns.random_order(n, choice.numbers[0])
     rank = patterns.ranks(order, n).tolist()
     content, query = (patterns.mask(stream(order, n), n) for stream in (patterns.content_stream, patterns.query_stream))
     Panel(
