@@ -43,6 +43,7 @@ GROUPS = {
         "timeline": ":material/timeline:",
         "compare": ":material/compare:",
         "results": ":material/leaderboard:",
+        "experiments": ":material/science:",
         "calculators": ":material/calculate:",
     },
     "Reference": {

@@ -1,4 +1,4 @@
-"""The sweep of `core.costs.trained.Pretrained`: encoders of one size, pretrained with three objectives, by a task.
+"""The study of pretraining objectives: encoders of one size, pretrained with three objectives, by a task.
 
 One recipe, ``assets/recipes/sweeps/pretraining.toml``, whose objective, tokens and seed a point replaces; its learning
 rate reaches zero at the end of each run. A linear head on a finished encoder is trained to tag words with their part of
@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,12 @@ from core.attention.roles import treebank
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.costs import shape
 from core.costs.operations import TRAINING, forward
-from core.costs.trained import FOLDER, OBJECTIVES, PRETRAINED, Pretrained, read
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner, first_tokens
 from core.lazy import transformers
+from core.studies import results
+from core.table import measured
 from lab import corpus as texts
 from lab import recipe as recipes
 from lab.files import append
@@ -37,6 +38,37 @@ from lab.objective import Batch, Objective
 from lab.objectives import build
 from lab.tokenizers import BERT
 from lab.train import STATE, Trainer
+
+OBJECTIVES = ("masked", "replaced", "replaced, masked positions")
+PRETRAINED = (200_000, 700_000, 2_000_000)
+"""Objectives and tokens of the sweep over encoders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pretrained:
+    """An encoder pretrained here, with a head that tags words with their part of speech."""
+
+    objective: str
+    """One of :data:`OBJECTIVES`; "" for random weights."""
+    tokens: int
+    seed: int
+    operations: float = 0.0
+    """Of pretraining, the generator's included."""
+    learned: float = 0.0
+    """Of held-out text: the share of the masked tokens that are predicted, or the area under the discriminator's ROC
+    curve: how often a replaced token has a higher probability than an original one."""
+    trial: int = 0
+    """Seed of the head's sentences."""
+    accuracy: float = 0.0
+    """Share of the held-out words, the encoder frozen."""
+    tuned: float = 0.0
+    """Likewise, the encoder trained with the head."""
+
+    @property
+    def point(self) -> tuple[str, int, int]:
+        """What is trained once."""
+        return self.objective, self.tokens, self.seed
+
 
 KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "": ("encoder", "bert", {}),
@@ -80,10 +112,10 @@ def sweep(wanted: Sequence[Pretrained], done: Sequence[Pretrained], corpus: Path
             trainer.run(measure_share=2.0, quiet=True)
             held_out = trainer.measure()
             learned = held_out.get("area under the curve", held_out.get("top-1", 0.0)) / 100
-        measured = replace(point, operations=per_token * trainer.progress.tokens, learned=learned)
+        trained = replace(point, operations=per_token * trainer.progress.tokens, learned=learned)
         yield [
             replace(
-                measured,
+                trained,
                 trial=trial,
                 accuracy=tagged(objective, corpus, trial, PROBED),
                 tuned=tagged(objective, corpus, trial, TUNED),
@@ -162,8 +194,8 @@ def sentences(checkpoint: Checkpoint, corpus: Path, seed: int) -> LabeledSet:
 
 def cli_pretraining(corpus: Path, seeds: int) -> None:
     """Run what is missing of the sweep, seed by seed."""
-    file = FOLDER / "pretraining.csv"
+    file = results("pretraining")
     for seed in range(seeds):
-        for rows in sweep(points(seed), read(Pretrained, "pretraining"), corpus):
+        for rows in sweep(points(seed), measured(file, Pretrained), corpus):
             append(rows, file)
             print(*rows, sep="\n", flush=True)

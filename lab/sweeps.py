@@ -1,6 +1,6 @@
 """The sweeps run by ``python -m lab sweep``; what a file has already is not run again.
 
-Those of `core.finetuning.measured` train on sentences of the corpus of 6 to 12 words, each once, in a fixed random
+Two train on sentences of the corpus of 6 to 12 words, each once, in a fixed random
 order: the first 500 are held out, and each seed chooses its training sentences from the others.
 
     distillation   the class is the file: an everyday sentence, an encyclopedia or a story; as many of each. The teacher
@@ -14,27 +14,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 from typing import Any
 
 import torch
 
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
-from core.efficiency.lengths import machine
-from core.efficiency.timing import Progress, silent
 from core.errors import AtlasError
-from core.finetuning import measured
-from core.finetuning.distill import accuracy, distill, scores_of, student_of
 from core.finetuning.examples import Example, LabeledSet
-from core.finetuning.measured import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, Network, Step, Width
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner
+from core.studies import results
+from core.table import measured
 from lab import corpus as texts
 from lab import pretraining, scaling
+from lab.distill import Step, accuracy, distill, scores_of, student_of
 from lab.files import append
 from lab.recipe import SourceFile
 
@@ -44,15 +40,29 @@ KINDS = {"everyday": "dialogue.txt", "encyclopedia": "encyclopedia_simple.txt", 
 LABELED, UNLABELED, EACH = 64, 2000, 2500
 """Sentences of a student, and of each class that are used."""
 TEACHER = Setup("all", "first", epochs=8, seconds=1e6)
-TURNS = 50
-SENTENCE = "He shut the door and went home."
-"""Whose time is measured."""
+ALPHAS, TEMPERATURES = (0.0, 0.25, 0.5, 0.75, 1.0), (1, 2, 4, 8)
+BOTTLENECKS, RANKS = (1, 4, 16, 64), (1, 8, 32)
 SCALING = ("scaling", "batches", "noise")
 """Those of `lab.scaling`."""
 OPINIONS = 512
 RATES = {"head": 5e-4, "adapters": 3e-3, "lora": 2e-3, "all": 5e-4}
 """Learning rates, chosen on other sentences. The head's own is that of `core.finetuning.setup`."""
 EPOCHS = {"head": 30, "adapters": 5, "lora": 5, "all": 5}
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """One fine-tuning run."""
+
+    trained: str
+    """head, adapters, lora or all."""
+    size: int
+    """Bottleneck or rank; 0 where there is none."""
+    seed: int
+    rate: float
+    parameters: int
+    """Trained, the head's included."""
+    accuracy: float
 
 
 def kinds(corpus: Path) -> list[Example]:
@@ -119,10 +129,15 @@ def sweep_distillation(
         learner = fine_tuned(teacher, data, Setup(**asdict(TEACHER) | {"seed": seed}))
         scores = scores_of(learner, unlabeled)
         for alpha, t in settings:
-            if not any(row.model == "student" and measured.same(row, alpha, t) for row in known):
+            if not any(row.model == "student" and _same(row, alpha, t) for row in known):
                 yield list(distill(student, data, unlabeled, scores, alpha, t, seed))
         others = {"teacher": accuracy(learner, data), "majority": data.majority}
         yield [Step(name, seed, 0.0, 1, 0, 0.0, value) for name, value in others.items()]
+
+
+def _same(row: Step, alpha: float, temperature: int) -> bool:
+    """Whether a row is of this setting; labels alone (α = 1) know no temperature."""
+    return row.alpha == alpha and (alpha == 1 or row.temperature == temperature)
 
 
 def sweep_widths(
@@ -142,35 +157,6 @@ def sweep_widths(
             yield [Width(trained, size, seed, setup.rate, learner.trained, accuracy(learner, data))]
 
 
-def measure_networks(teacher: Checkpoint, text: str, tell: Progress = silent) -> list[Network]:
-    """Parameters, and the time of one sentence, of teacher and student."""
-    both = {"teacher": teacher, "student": student_of(teacher)}
-    learners = {name: Learner(one, len(KINDS), TEACHER) for name, one in both.items()}
-    inputs = learners["teacher"].encode([text])
-    taken: dict[str, list[float]] = {name: [] for name in both}
-    with torch.inference_mode():
-        for turn in range(TURNS + 3):
-            tell(turn / (TURNS + 3), f"{turn} of {TURNS + 3} passes")
-            for name, learner in learners.items():
-                began = perf_counter()
-                learner.head(learner.states(inputs))
-                if turn >= 3:  # the first ones allocate
-                    taken[name].append(perf_counter() - began)
-    return [
-        Network(
-            name,
-            learner.whole,
-            median(taken[name]),
-            min(taken[name]),
-            max(taken[name]),
-            inputs["input_ids"].numel(),
-            machine(),
-            torch.get_num_threads(),
-        )
-        for name, learner in learners.items()
-    ]
-
-
 def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
     """Run what is missing of a sweep.
 
@@ -187,17 +173,17 @@ def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
     checkpoint = checkpoints.load(checkpoints.first("fine-tuning")[0])
     if name == "distillation":
         examples = kinds(corpus)
-        for steps in sweep_distillation(checkpoint, examples, measured.read_runs(), seeds):
-            append(steps, measured.RUNS)
+        file = results("distillation")
+        for steps in sweep_distillation(checkpoint, examples, measured(file, Step), seeds):
+            append(steps, file)
             print(
                 *(f"{row.model} {row.seed} {row.alpha} {row.temperature} {row.accuracy:.3f}" for row in steps[-2:]),
                 flush=True,
             )
-        measured.NETWORKS.unlink(missing_ok=True)
-        append(measure_networks(checkpoint, SENTENCE), measured.NETWORKS)
     elif name == "widths":
-        for widths in sweep_widths(checkpoint, opinions(corpus), measured.read_widths(), seeds):
-            append(widths, measured.WIDTHS)
+        file = results("widths")
+        for widths in sweep_widths(checkpoint, opinions(corpus), measured(file, Width), seeds):
+            append(widths, file)
             print(*widths, flush=True)
     else:
         raise AtlasError(

@@ -1,14 +1,13 @@
-"""Models: all live models in a table, two on one sentence, one compressed, one distilled, and learning curves."""
+"""Models: all live models in a table, two on one sentence, one compressed, and learning curves."""
 
 from core.checkpoints.listing import live
 from core.ui.picker import nothing_runs
 from core.ui.section import Page
 from core.ui.zoo.compression import COMPRESSION
-from core.ui.zoo.distillation import DISTILLATION
 from core.ui.zoo.models import CURVES, MODELS
 from core.ui.zoo.side_by_side import SIDE
 
-PAGE = Page("zoo", (MODELS, SIDE, COMPRESSION, DISTILLATION, CURVES), unavailable=lambda: nothing_runs(live()))
+PAGE = Page("zoo", (MODELS, SIDE, COMPRESSION, CURVES), unavailable=lambda: nothing_runs(live()))
 
 if __name__ == "__main__":
     PAGE.run()

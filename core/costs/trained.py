@@ -136,38 +136,7 @@ class Noisy:
     high: float
 
 
-OBJECTIVES = ("masked", "replaced", "replaced, masked positions")
-PRETRAINED = (200_000, 700_000, 2_000_000)
-"""Objectives and tokens of the sweep over encoders."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pretrained:
-    """An encoder pretrained here, with a head that tags words with their part of speech."""
-
-    objective: str
-    """One of :data:`OBJECTIVES`; "" for random weights."""
-    tokens: int
-    seed: int
-    operations: float = 0.0
-    """Of pretraining, the generator's included."""
-    learned: float = 0.0
-    """Of held-out text: the share of the masked tokens that are predicted, or the area under the discriminator's ROC
-    curve: how often a replaced token has a higher probability than an original one."""
-    trial: int = 0
-    """Seed of the head's sentences."""
-    accuracy: float = 0.0
-    """Share of the held-out words, the encoder frozen."""
-    tuned: float = 0.0
-    """Likewise, the encoder trained with the head."""
-
-    @property
-    def point(self) -> tuple[str, int, int]:
-        """What is trained once."""
-        return self.objective, self.tokens, self.seed
-
-
-T = TypeVar("T", Run, Noisy, Pretrained, "Fitted")
+T = TypeVar("T", Run, Noisy, "Fitted")
 
 
 def read(kind: type[T], name: str) -> list[T]:

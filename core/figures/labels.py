@@ -7,7 +7,7 @@ quotation marks stay as they are, since no label stands inside an attribute.
 from html import escape
 
 from core.content import content
-from core.finetuning.measured import Spread
+from core.studies import Spread
 
 
 def sentence(part: str, /, **values: str | int) -> str:

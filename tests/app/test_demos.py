@@ -398,19 +398,3 @@ def test_compression_answers_from_measured_points(query: dict[str, str], said: s
     at = opened("zoo", tab="compression", **query)
     assert "times smaller" in shown(at)
     assert said in shown(at)
-
-
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ({}, "points from the teacher"),
-        ({"alpha": "0", "temperature": "8"}, "from the labels alone"),
-        ({"alpha": "1"}, "from the labels alone"),
-        ({"alpha": "0.3", "temperature": "hot"}, "must be one of"),
-    ],
-)
-def test_distillation_answers_from_measured_runs(query: dict[str, str], said: str) -> None:
-    at = opened("zoo", tab="distillation", **query)
-    assert said in shown(at)
-    assert "most frequent class" in shown(at)
-    assert len(at.get("plotly_chart")) == 2

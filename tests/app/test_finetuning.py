@@ -91,20 +91,6 @@ def test_own_pairs_are_drawn_as_two_segments() -> None:
     assert "c none s1" in html_of(at)
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ({}, "of the parameters"),
-        ({"kind": "lora", "rank": "1"}, "of the parameters"),
-        ({"bottleneck": "2"}, "must be one of"),
-    ],
-)
-def test_widths_answer_from_measured_runs(query: dict[str, str], said: str) -> None:
-    at = opened("fine-tuning", tab="widths", **query)
-    assert said in shown(at)
-    assert "the head alone" in shown(at)
-
-
 def test_gpts_format_is_drawn_with_its_tokens() -> None:
     at = opened("fine-tuning", **QUICK, set="pair", model="atlas-gpt-2", format="orders")
     assert "in GPT’s format" in shown(at)

@@ -46,13 +46,6 @@ def test_the_gradient_noise_of_a_live_decoder_is_measured_by_a_click() -> None:
     assert "the gradient noise scale is about 790 tokens" in shown(at), "the same texts give the same gradients"
 
 
-def test_the_times_of_a_student_and_its_teacher_are_measured_by_a_click() -> None:
-    at = opened("zoo", tab="distillation")
-    assert "measured when the Atlas was made" in shown(at)
-    widget(at.button, "Measure here").click().run()
-    assert "measured on this server" in shown(at)
-
-
 @pytest.fixture
 def measuring_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEASURE", "off")
@@ -65,7 +58,6 @@ OPENED = [
     ("efficient", {"tab": "batches"}),
     ("zoo", {}),
     ("zoo", {"tab": "compression"}),
-    ("zoo", {"tab": "distillation"}),
     ("generation", {"tab": "draft"}),
 ]
 

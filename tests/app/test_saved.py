@@ -63,17 +63,3 @@ def test_controls_change_the_count_and_the_link() -> None:
     assert "1 times fewer" in shown(at)
     at = opened("efficient", counted="-1")
     assert "counted" in shown(at)
-
-
-def test_the_encoders_pretrained_here_are_drawn_by_tokens_and_by_operations() -> None:
-    at = opened("efficient", system="electra")
-    assert "Trained here" in shown(at)
-    assert "against tokens read in pretraining" in described(at)
-    widget(at.segmented_control, "Pretraining counted in").set_value("operations").run()
-    assert "against operations, the generator included" in described(at)
-    assert link(at)["against"] == "operations"
-    assert "with a loss at every position" in shown(at)
-    frozen = described(at)
-    widget(at.segmented_control, "Words tagged by").set_value("tuned").run()
-    assert described(at) != frozen
-    assert "The discriminator gives a replaced token a higher probability" in shown(at)

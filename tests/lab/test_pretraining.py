@@ -11,10 +11,12 @@ import pytest
 from torch.utils.flop_counter import FlopCounterMode
 
 from core.attention.roles.treebank import SHIPPED
-from core.costs.trained import OBJECTIVES, PRETRAINED, Pretrained, read
 from core.finetuning.setup import Setup
+from core.studies import results
+from core.table import measured
 from lab import pretraining
 from lab.objectives import build
+from lab.pretraining import OBJECTIVES, PRETRAINED, Pretrained
 from tests import tinycorpus
 
 
@@ -62,7 +64,7 @@ def test_operations_are_those_that_torch_counts(objective: str, corpus: Path) ->
 
 
 def test_the_stored_runs_are_complete() -> None:
-    rows = read(Pretrained, "pretraining")
+    rows = measured(results("pretraining"), Pretrained)
     points = {("", 0), *((name, tokens) for name in OBJECTIVES[:2] for tokens in PRETRAINED)}
     assert {(row.objective, row.tokens) for row in rows if row.seed == 0} >= points
     by_tokens = sorted({(row.tokens, row.operations) for row in rows if row.objective == "masked"})

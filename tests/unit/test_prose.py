@@ -128,7 +128,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "fine-tuning/learn": ("Status", "Construction", "Flipped"),
     "fine-tuning/spans": ("Recorded", "Wrong", "Invalid"),
     "fine-tuning/tags": ("Status",),
-    "fine-tuning/widths": ("Result", "Measured"),
     "generation/beam": ("Tree", "Wide tree", "Compared"),
     "generation/cache": ("Stored", "Computed"),
     "generation/draft": ("Counts", "Not measured"),
@@ -156,7 +155,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "vectors/word": ("Components", "Nearest"),
     "zoo/compare": ("Costs",),
     "zoo/curves": ("Note",),
-    "zoo/distillation": ("Result", "Sizes"),
 }
 """What a section shows at once beside them, by file. Legends of formulas, tables and what “How it works” holds are no
 prose that one has to read first."""

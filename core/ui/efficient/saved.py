@@ -16,7 +16,6 @@ from core.figures.labels import in_bytes, in_words, percent, sentence, short
 from core.sparse.layout import BLOCK_SIZES, Sparsity
 from core.table import Table
 from core.ui.branch import BranchView, run_link
-from core.ui.efficient.pretrained import AGAINST, MEASURE, draw_pretrained
 from core.ui.links import page_link
 from core.ui.page import theme
 from core.ui.panel import Panel
@@ -171,7 +170,7 @@ def _adapters(view: BranchView, system: System) -> None:
             Amount("Adapters", whole.parameters + tasks * own),
         )
         _amounts(view, "stored", amounts, "Adapters", _short)
-    page_link("fine-tuning", view.words.label("widths"), {"tab": "widths"}, icon=":material/arrow_forward:")
+    page_link("experiments", view.words.label("widths"), {"tab": "widths"}, icon=":material/arrow_forward:")
 
 
 def _smaller(view: BranchView, system: System) -> None:
@@ -200,8 +199,8 @@ def _smaller(view: BranchView, system: System) -> None:
             own.name,
             _short,
         )
-    for tab in ("distillation", "compression"):
-        page_link("zoo", view.words.label(tab), {"tab": tab}, icon=":material/arrow_forward:")
+    page_link("experiments", view.words.label("distillation"), {"tab": "distillation"}, icon=":material/arrow_forward:")
+    page_link("zoo", view.words.label("compression"), {"tab": "compression"}, icon=":material/arrow_forward:")
 
 
 def _examples(view: BranchView, system: System) -> None:
@@ -215,7 +214,8 @@ def _examples(view: BranchView, system: System) -> None:
         times=f"{replaced.value / masked.value:.2g}",
     )
     _amounts(view, "targets", (masked, replaced), replaced.name, lambda value: f"{value:.0f}")
-    draw_pretrained(view)
+    view.say("Trained")
+    page_link("experiments", view.words.label("pretraining"), {"tab": "pretraining"}, icon=":material/arrow_forward:")
 
 
 def _machines(view: BranchView, system: System) -> None:
@@ -245,4 +245,4 @@ _LEADS: dict[Saving, Callable[[BranchView, System], None]] = {
     "fewer examples": _examples,
     "more machines": _machines,
 }
-SAVED = Section("saved", draw, (TOKENS, BLOCK, EMBEDDING, TASKS, AGAINST, MEASURE))
+SAVED = Section("saved", draw, (TOKENS, BLOCK, EMBEDDING, TASKS))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,7 +23,6 @@ from torch.nn import functional
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.finetuning.examples import LabeledSet
-from core.finetuning.measured import Step
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner
 from core.turns import turns
@@ -34,6 +34,22 @@ RATE = 5e-3
 LABELED, UNLABELED = 16, 48
 """Sentences of a step."""
 STEPS, EVERY = 100, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A model after some steps of training; of teacher and majority, one for each seed, only the accuracy counts."""
+
+    model: str
+    """student, teacher or majority."""
+    seed: int
+    alpha: float
+    temperature: int
+    step: int
+    loss: float
+    """Mean of the loss since the last row, in nats."""
+    accuracy: float
+    """Share of the held-out sentences whose class is predicted."""
 
 
 def student_of(teacher: Checkpoint) -> Checkpoint:

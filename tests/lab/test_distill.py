@@ -1,9 +1,8 @@
-"""Distillation and widths: the loss by hand, sweeps that resume, and what the pages say of the stored runs."""
+"""Distillation and widths: the loss by hand, sweeps that resume, and whether the stored runs are complete."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,13 @@ import pytest
 import torch
 
 from core.errors import AtlasError, OutOfRange
-from core.finetuning import measured
-from core.finetuning.distill import distill, loss, student_of
 from core.finetuning.examples import Example
-from core.finetuning.measured import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, Spread, distillation, networks, widths
+from core.studies import results
+from core.table import measured
 from lab import sweeps
+from lab.distill import Step, distill, loss, student_of
 from lab.files import append
+from lab.sweeps import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, Width
 from tests.unit.test_finetuning import LINES, parse, tiny_bert
 
 NONE = torch.zeros(0, 2)
@@ -77,7 +77,7 @@ def test_a_sweep_runs_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
     file = tmp_path / "runs.csv"
 
     def runs() -> list[Any]:
-        done = measured.read_runs(file)
+        done = measured(file, Step)
         found = list(sweeps.sweep_distillation(checkpoint, texts, done, 1))
         for rows in found:
             append(rows, file)
@@ -102,7 +102,6 @@ def test_a_sweep_runs_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
         ("all", 0),
     ]
     assert list(sweeps.sweep_widths(checkpoint, texts, [rows[0] for rows in trained], 1)) == []
-    assert {network.model for network in sweeps.measure_networks(checkpoint, "the cat")} == {"teacher", "student"}
 
 
 def test_the_sets_of_a_corpus(tmp_path: Path) -> None:
@@ -126,49 +125,13 @@ def test_the_sets_of_a_corpus(tmp_path: Path) -> None:
         sweeps.cli_sweep("nothing", tmp_path, 1)
 
 
-def test_spreads() -> None:
-    spread = Spread((0.5, 0.7, 0.9))
-    assert (spread.mean, spread.deviation, spread.ends) == (pytest.approx(0.7), pytest.approx(0.2), (0.5, 0.9))
-    assert spread.minus(Spread((0.4, 0.6, 0.8))).positive
-    assert not Spread((0.5, -0.4, 0.1)).positive
-    assert Spread((0.5,)).deviation == 0
-
-
-def test_the_stored_runs_are_complete_and_bear_what_the_page_says() -> None:
-    runs = distillation()
-    assert runs.seeds >= 3
-    for alpha in ALPHAS:
-        for t in TEMPERATURES:
-            assert all(len(spread.values) == runs.seeds for spread in runs.curve(alpha, t).values())
-    alone, teacher, majority = runs.last(1, 1), runs.other("teacher"), runs.other("majority")
-    assert runs.last(1, 8) == alone, "without a teacher there is no temperature"
-    assert runs.last(0, 1).minus(alone).positive, "the teacher alone is worth more than the labels alone"
-    assert majority.mean < alone.mean < teacher.mean
-    helped = [runs.last(alpha, t) for alpha in ALPHAS[:-1] for t in TEMPERATURES]
-    assert all(spread.minus(alone).positive for spread in helped)
-    means = [spread.mean for spread in helped]
-    assert max(means) - min(means) < alone.ends[1] - alone.ends[0], "the setting matters less than the sentences"
-    assert networks()["student"].parameters < networks()["teacher"].parameters / 10
-    assert networks()["student"].seconds < networks()["teacher"].seconds
-
-
-def test_the_stored_widths_are_complete_and_bear_what_the_page_says() -> None:
-    runs = widths()
-    assert set(runs) == {
-        ("head", 0),
-        ("all", 0),
-        *(("adapters", n) for n in BOTTLENECKS),
-        *(("lora", n) for n in RANKS),
-    }
-
-    def mean(rows: Sequence[measured.Width]) -> float:
-        assert len(rows) >= 3
-        return Spread(tuple(row.accuracy for row in rows)).mean
-
-    found = {key: mean(rows) for key, rows in runs.items()}
-    assert found["head", 0] < found["adapters", 16] < found["all", 0]
-    assert found["adapters", 1] < found["adapters", 64]
-    half = (found["head", 0] + found["all", 0]) / 2
-    assert min(found["adapters", 16], found["lora", 8]) > half
-    assert abs(found["adapters", 64] - found["adapters", 16]) < 0.05
-    assert abs(found["lora", 32] - found["lora", 8]) < 0.05
+def test_the_stored_runs_are_complete() -> None:
+    steps = measured(results("distillation"), Step)
+    seeds = {row.seed for row in steps if row.model == "majority"}
+    assert len(seeds) >= 3
+    settings = {(alpha, t) for alpha in ALPHAS[:-1] for t in TEMPERATURES} | {(1.0, 1)}
+    last = {(row.alpha, row.temperature, row.seed): row.accuracy for row in steps if row.step == 100}
+    assert set(last) == {(*setting, seed) for setting in settings for seed in seeds}
+    widths = {(row.trained, row.size, row.seed) for row in measured(results("widths"), Width)}
+    trained = {("head", 0), ("all", 0), *(("adapters", n) for n in BOTTLENECKS), *(("lora", n) for n in RANKS)}
+    assert widths == {(*one, seed) for one in trained for seed in range(5)}

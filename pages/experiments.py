@@ -1,0 +1,11 @@
+"""Experiments: claims of papers, repeated at a small size, each with its numbers and the command that repeats it."""
+
+from core.ui.experiments import PAGE as SLUG
+from core.ui.experiments import experiment
+from core.ui.section import Page
+
+STUDIES = ("pretraining", "distillation", "widths")
+PAGE = Page(SLUG, tuple(map(experiment, STUDIES)))
+
+if __name__ == "__main__":
+    PAGE.run()
