@@ -5,10 +5,9 @@ from core.ui.objectives.formats import FORMATS
 from core.ui.objectives.objective import MODEL, OBJECTIVES, TEXT
 from core.ui.objectives.points import POINTS
 from core.ui.objectives.reward import REWARD
-from core.ui.objectives.rounds import ROUNDS
 from core.ui.section import Page
 
-PAGE = Page("objectives", (OBJECTIVES, MASKS, FORMATS, POINTS, REWARD, ROUNDS), params=(MODEL, TEXT))
+PAGE = Page("objectives", (OBJECTIVES, MASKS, FORMATS, POINTS, REWARD), params=(MODEL, TEXT))
 
 if __name__ == "__main__":
     PAGE.run()

@@ -187,7 +187,7 @@ def test_each_kind_of_check_is_computed_once() -> None:
     steps = [step for lesson in lessons() if isinstance(lesson, Lesson) for step in lesson.steps if step.check]
     first = {type(step.check): step for step in reversed(steps)}
     unused = set(get_args(get_args(AnyCheck)[0])) - first.keys()
-    assert {kind.__name__ for kind in unused} == {"Probability", "Replaced", "Follows", "Parameters", "Published"}
+    assert {kind.__name__ for kind in unused} == {"Probability", "Follows", "Parameters", "Published"}
     replaced = Replaced(kind="replaced", model="atlas-electra", text="The little girl ate a red sea under the tree.")
     assert replaced.answer() == "sea"
     text = "The capital of France is [MASK]."

@@ -136,7 +136,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "objectives/fine-tuning": ("Legend",),
     "objectives/reward": ("Answer",),
     "objectives/points": ("Frames", "Arrows", "Loss"),
-    "objectives/rounds": ("Prompt", "Model", "Source"),
     "results/glue": ("Classes", "Scores"),
     "results/pass-at-k": ("Answer",),
     "results/questions": ("Picture", "Table"),

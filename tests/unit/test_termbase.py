@@ -25,7 +25,6 @@ DATA = sorted(
         *(ROOT / "core").rglob("data/**/*.toml"),
         *(ROOT / "core" / "anatomy").glob("*.toml"),
         *(ROOT / "assets").rglob("card.toml"),
-        *(ROOT / "assets" / "rounds").glob("*.toml"),
     ]
 )
 FIELD = """
