@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ui.demos.cover import BACK, reconstruction_grade, words_shared
-from tests.app.test_rounds import button, everything, said
+from tests.app.test_guess_first import button, everything, said
 from tests.pages import html_of
 from tests.pages import opened as branch
 

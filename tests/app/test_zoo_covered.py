@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.app.test_covered import page_text, verdicts
-from tests.app.test_rounds import button
+from tests.app.test_guess_first import button
 from tests.pages import opened as branch
 
 
