@@ -163,13 +163,13 @@ def buttons(at: AppTest) -> set[str]:
 
 
 def test_a_section_in_a_frame_stands_alone_whatever_is_changed_in_it() -> None:
-    at = framed("tokenizers", tab="noise")
+    at = framed("tokenizers", tab="train")
     for text in ("Anything else", "And again"):
         assert not at.sidebar.children
         assert content("tokenizers").label("line") not in shown(at)
         assert "Reset" not in buttons(at)
         assert protos(at, "plotly_chart")
-        assert (link(at)["tab"], "embed" in link(at)) == ("noise", False)
+        assert (link(at)["tab"], "embed" in link(at)) == ("train", False)
         at.text_area[0].set_value(text).run()
 
 
@@ -188,8 +188,8 @@ def test_a_presented_step_is_a_line_above_its_view_which_is_presented_too() -> N
     at = opened("lessons", lesson="1-what-attention-computes", present="1")
     assert next(text.value for text in at.markdown).startswith("**Tokens come first** ")
     assert "present=1" in str([proto.json for proto in protos(at, "bidi_component")])
-    inside = framed("tokenizers", tab="noise", present="1")
-    assert inside.session_state["present.main"] == "noise"
+    inside = framed("tokenizers", tab="train", present="1")
+    assert inside.session_state["present.main"] == "growth"
     assert "Exit" not in str([proto.json for proto in protos(inside, "bidi_component")])
 
 
@@ -202,7 +202,7 @@ def test_a_presented_demo_names_its_system_and_each_of_its_pictures() -> None:
 
 
 def test_a_presentation_lasts_until_it_is_ended() -> None:
-    at = opened("tokenizers", tab="noise", present="1")
+    at = opened("tokenizers", tab="train", present="1")
     for text in ("Anything else", "And again"):
         assert not at.warning
         assert protos(at, "plotly_chart")

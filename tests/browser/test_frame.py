@@ -145,7 +145,7 @@ SMALL = """
 
 
 def test_p_presents_a_section_in_large_type_and_escape_returns(visitor: Visitor) -> None:
-    page = visitor.open("/tokenizers?tab=noise")
+    page = visitor.open("/tokenizers?tab=train")
     box = page.get_by_role("textbox", name="Text").first
     box.press("p")
     expect(page).not_to_have_url(re.compile("present"))

@@ -116,7 +116,7 @@ VIEWS = {
     "sources": ("corrections", "citations", "about"),
     "calculators": ("training", "cache", "fit", "scaling"),
     "compare": ("table", "trees", "sizes"),
-    "tokenizers": ("beside", "steps", "train", "languages", "noise", "share"),
+    "tokenizers": ("beside", "steps", "train", "languages", "share"),
     "objectives": ("points", "masks"),
 }
 

@@ -144,7 +144,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "timeline/family": ("Growth", "Leap", "Since", "Most"),
     "tokenizers/dedup": ("Answer", "Error", "None"),
     "tokenizers/languages": ("Hollow", "Sample size"),
-    "tokenizers/noise": ("Sources",),
     "tokenizers/share": ("Range", "ByT5"),
     "tokenizers/train": ("Size",),
     "vectors/layers": ("self", "Words", "Embeddings", "Corrected"),

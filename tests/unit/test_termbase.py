@@ -138,23 +138,23 @@ def test_a_host_overlays_a_single_file_and_sees_its_changes(tmp_path: Path, monk
     monkeypatch.setenv("ATLAS_CONTENT_DIR", str(tmp_path))
     settings.cache_clear()
     try:
-        ours = content("tokenizers", "noise").part("Try")
+        ours = content("tokenizers", "languages").part("Try")
         (tmp_path / "tokenizers").mkdir()
-        mine = tmp_path / "tokenizers" / "noise.md"
-        mine.write_text('+++\ntitle = "Noise"\n+++\n## Try\nMy own words.\n')
-        assert content("tokenizers", "noise").part("Try") == "My own words."
-        mine.write_text('+++\ntitle = "Noise"\n+++\n## Try\nOther words, and more.\n')
-        assert content("tokenizers", "noise").part("Try") == "Other words, and more."
+        mine = tmp_path / "tokenizers" / "languages.md"
+        mine.write_text('+++\ntitle = "Languages"\n+++\n## Try\nMy own words.\n')
+        assert content("tokenizers", "languages").part("Try") == "My own words."
+        mine.write_text('+++\ntitle = "Languages"\n+++\n## Try\nOther words, and more.\n')
+        assert content("tokenizers", "languages").part("Try") == "Other words, and more."
         assert content("tokenizers", "beside").path.is_relative_to(CONTENT_ROOT)
         mine.unlink()
-        assert content("tokenizers", "noise").part("Try") == ours
+        assert content("tokenizers", "languages").part("Try") == ours
     finally:
         settings.cache_clear()
 
 
 MISTAKES = {
     "title = broken\n": "line 2",
-    'titel = "Noise"\n': "titel is no label of this text. Did you mean “title”?",
+    'titel = "Languages"\n': "titel is no label of this text. Did you mean “title”?",
     "title = 3\n": "title takes a text in quotes",
 }
 
@@ -167,27 +167,27 @@ def test_a_hosts_mistake_costs_no_page_and_is_named(
     settings.cache_clear()
     try:
         (tmp_path / "tokenizers").mkdir()
-        (tmp_path / "tokenizers" / "noise.md").write_text(f"+++\n{front}+++\n## Try\nMine.\n")
-        assert content("tokenizers", "noise").path.is_relative_to(CONTENT_ROOT)
+        (tmp_path / "tokenizers" / "languages.md").write_text(f"+++\n{front}+++\n## Try\nMine.\n")
+        assert content("tokenizers", "languages").path.is_relative_to(CONTENT_ROOT)
     finally:
         settings.cache_clear()
     (problem,) = module.overlay_problems(tmp_path)
-    assert problem.startswith("tokenizers/noise.md")
+    assert problem.startswith("tokenizers/languages.md")
     assert reason in problem
     assert problem in caplog.text
 
 
 def test_a_hosts_part_or_placeholder_that_replaces_nothing_is_named(tmp_path: Path) -> None:
     (tmp_path / "tokenizers").mkdir()
-    (tmp_path / "tokenizers" / "noise.md").write_text("## Notise\nMine.\n")
+    (tmp_path / "tokenizers" / "languages.md").write_text("## Notise\nMine.\n")
     (tmp_path / "tokenizers" / "beside.md").write_text("\ufeff## Try\nIt has\n{{share}}.\n")
     (tmp_path / "tokenizer").mkdir()
-    (tmp_path / "tokenizer" / "noise.md").write_text("## Try\nMine.\n")
+    (tmp_path / "tokenizer" / "languages.md").write_text("## Try\nMine.\n")
     problems = list(module.overlay_problems(tmp_path))
     assert len(problems) == 3
-    assert "did you mean tokenizers/noise.md?" in problems[0]
+    assert "did you mean tokenizers/languages.md?" in problems[0]
     assert "beside.md, line 3: “{{share}}” is not a placeholder here" in problems[1]
-    assert "noise.md, line 1: “## Notise” is no part of this text. Did you mean “Notice”?" in problems[2]
+    assert "languages.md, line 1: “## Notise” is no part of this text. Did you mean “Noise”?" in problems[2]
 
 
 @pytest.mark.parametrize("path", sorted(CONTENT_ROOT.rglob("*.md")), ids=lambda path: f"{path.parent.name}/{path.stem}")

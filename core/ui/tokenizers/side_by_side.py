@@ -1,4 +1,4 @@
-"""Tokenizers compared: on one text with its losses, on ByT5's kinds of noise, on two sentences in each language."""
+"""Tokenizers compared: on one text with its losses, and on two sentences in each language, clean or noisy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from core.language.noise import TokenizedText as Pair
 from core.language.tokens import visible
 from core.table import Table
 from core.tokenizers.cut import MEASURES, Measure, Tokenization, lost, measured
-from core.tokenizers.known import FAMILIES, TokenizerInfo, known
+from core.tokenizers.known import FAMILIES, known
 from core.tokenizers.samples import languages, whole
 from core.ui.export import download_csv
 from core.ui.formulas import cited
 from core.ui.glossary import terms
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Integer, Seed, settings_menu
+from core.ui.param import Choice
 from core.ui.section import Section, View
 from core.ui.tables import Row, TextTable, data_table, text_table
 from core.ui.tokenizers.common import (
@@ -30,9 +30,7 @@ from core.ui.tokenizers.common import (
     choose_shown,
     citation,
     formula_of,
-    infos,
     label,
-    offered,
     tokenized,
 )
 from core.ui.tokenizers.token_rows import draw_rows, tokenizer_block
@@ -139,7 +137,16 @@ def _tokens(view: View, cuts: Sequence[Tokenization]) -> None:
 BESIDE = Section("beside", beside, (TEXT, SHOWN, BELOW, LOOK))
 
 
+MEASURE = Choice(
+    name="measure",
+    label="Measure",
+    options={str(slug): name for slug, name in MEASURES.items()},
+    default="characters",
+    style="row",
+    hide_label=True,
+)
 KINDS: dict[str, str] = {
+    "none": "None",
     "drop": "Drop",
     "repeat": "Repetitions",
     "antspeak": "Antspeak",
@@ -150,103 +157,6 @@ KINDS: dict[str, str] = {
     "spaces": "Spaces lost and inserted",
 }
 NOISE = Choice(name="noise", label="Noise", options=KINDS, width=230)
-RATE = Integer(name="rate", label="Characters changed", low=0, high=100, style="slider", format="%d%%", width=230)
-SEED = Seed()
-_PAPER = ("drop", "repeat", "antspeak", "upper", "random-case")
-_USUAL = RATES | PUBLISHED
-"""The paper's rates."""
-_MOST = 1_000
-
-
-def noise(view: View) -> None:
-    state = view.state
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = TEXT.draw(state)
-        values = settings_menu(state, offered(), SEED)
-    shown = infos(values[SHOWN.name])
-    text = whole(text, _MOST)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = cast(Noise, NOISE.draw(state))
-        usual = _USUAL.get(kind)
-        rate = None
-        if usual is not None:
-            rate = RATE.with_(default=round(100 * usual)).draw(state, tag=kind) / 100
-        else:
-            state.set(rate=None)
-    seed = values[SEED.name]
-    # Everything may be dropped: a space is what is left to tokenize.
-    noised = noisy(text, kind, rate, seed) or " "
-    pairs = tuple(
-        Pair(label(info), _texts(info, text), _texts(info, noised), len(tokenized(info, noised).unknown))
-        for info in shown
-    )
-    counts = "; ".join(f"{pair.reader}: {len(pair.clean)} clean, {len(pair.noisy)} noisy" for pair in pairs)
-    Panel(
-        "noise",
-        "Tokens of the clean and of the noisy text",
-        token_bars(pairs, theme().primary, theme=theme()),
-        view.words.part("Alt", counts=counts),
-        Table.from_records(
-            [{"tokenizer": pair.reader, "clean": len(pair.clean), "noisy": len(pair.noisy)} for pair in pairs]
-        ),
-    ).draw(state)
-    draw_rows(
-        [tokenizer_block(tokenized(info, noised)) for info in shown],
-        key=state.key("runs.html"),
-        title="A noisy text, tokenized",
-    )
-    view.try_and_notice()
-    _all_kinds(view, text, seed, shown)
-    st.caption(terms(view.words.part("Sources")) + " " + cited(citation("byt5")))
-
-
-def _texts(info: TokenizerInfo, text: str) -> tuple[str, ...]:
-    return tuple(token.text for token in tokenized(info, text).tokens)
-
-
-def _all_kinds(view: View, text: str, seed: int, shown: tuple[TokenizerInfo, ...]) -> None:
-    """Growth under every kind for every tokenizer, at the default rates."""
-    records: list[dict[str, str | int | float | None]] = []
-    rows: list[Row] = []
-    for kind in KINDS:
-        noised = noisy(text, cast(Noise, kind), _USUAL.get(cast(Noise, kind)), seed) or " "
-        cells = []
-        for info in shown:
-            before, after = tokenized(info, text), tokenized(info, noised)
-            growth = after.count / max(1, before.count)
-            cells.append((f"× {growth:.2f}", f"{len(after.unknown)} unknown" if after.unknown else ""))
-            records.append(
-                {
-                    "noise": KINDS[kind],
-                    "noisy text": noised,
-                    "tokenizer": label(info),
-                    "clean": before.count,
-                    "noisy": after.count,
-                    "growth": growth,
-                    "unknown": len(after.unknown),
-                }
-            )
-        source = "in the paper" if kind in _PAPER else "in its first version" if kind == "mutate" else "ours"
-        rows.append(((KINDS[kind], source), *cells))
-    view.say("All kinds")
-    width = 76 // max(1, len(shown))
-    headings = ("Noise", *(label(info) for info in shown))
-    numeric = tuple(range(1, len(shown) + 1))
-    text_table(TextTable(headings, rows, "Growth by noise", (24, *[width] * len(shown)), numeric=numeric))
-    download_csv(Table.from_records(records), "noise-by-kind", view.state.key("noise-by-kind.csv"))
-
-
-NOISE_SECTION = Section("noise", noise, (TEXT, SHOWN, NOISE, RATE, SEED))
-
-
-MEASURE = Choice(
-    name="measure",
-    label="Measure",
-    options={str(slug): name for slug, name in MEASURES.items()},
-    default="characters",
-    style="row",
-    hide_label=True,
-)
 LANGUAGE = Choice(
     name="language",
     label="The tokens of one language",
@@ -298,9 +208,12 @@ def by_language(view: View) -> None:
         note=view.words.part("Hollow"),
     ).draw(state)
     view.try_and_notice()
-    slug = LANGUAGE.draw(state)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        slug, kind = LANGUAGE.draw(state), NOISE.draw(state)
+    clean = [cuts[info.slug, slug] for info in shown]
+    read = clean if kind == "none" else _noised(view, cast(Noise, kind), clean)
     draw_rows(
-        [tokenizer_block(cuts[info.slug, slug]) for info in shown],
+        [tokenizer_block(cut) for cut in read],
         key=state.key("runs.html"),
         title="Two sentences in one language",
     )
@@ -308,4 +221,31 @@ def by_language(view: View) -> None:
     formula_of("length")
 
 
-LANGUAGES = Section("languages", by_language, (MEASURE, SHOWN, LANGUAGE))
+def _noised(view: View, kind: Noise, clean: Sequence[Tokenization]) -> list[Tokenization]:
+    """The noisy text as each tokenizer cuts it, drawn beside the clean one."""
+    text = noisy(clean[0].text, kind, (RATES | PUBLISHED).get(kind), seed=0)
+    read = [tokenized(cut.by, text) for cut in clean]
+    pairs = tuple(
+        Pair(label(before.by), _texts(before), _texts(after), len(after.unknown))
+        for before, after in zip(clean, read, strict=True)
+    )
+    counts = "; ".join(f"{pair.reader}: {len(pair.clean)} clean, {len(pair.noisy)} noisy" for pair in pairs)
+    Panel(
+        "noise",
+        view.words.label("noisy"),
+        token_bars(pairs, theme().primary, theme=theme()),
+        view.words.part("Alt: noise", counts=counts),
+        Table.from_records(
+            [{"tokenizer": pair.reader, "clean": len(pair.clean), "noisy": len(pair.noisy)} for pair in pairs]
+        ),
+        heading=True,
+    ).draw(view.state)
+    st.caption(terms(view.words.part("Noise")) + " " + cited(citation("byt5")))
+    return read
+
+
+def _texts(cut: Tokenization) -> tuple[str, ...]:
+    return tuple(token.text for token in cut.tokens)
+
+
+LANGUAGES = Section("languages", by_language, (MEASURE, SHOWN, LANGUAGE, NOISE))
