@@ -69,13 +69,6 @@ def test_another_system_starts_afresh_and_another_section_keeps_the_text(checkpo
     assert at.text_area[0].value == "the [MASK] sat"
 
 
-def test_a_head_with_sentence_input_says_so_and_others_do_not(checkpoint_dir: Path) -> None:
-    formula = r"e_w^\top A\, s"
-    for model, expected in (("minilm", True), (MODELS["encoder"], False)):
-        at = opened("encoder", tab="demo", model=model)
-        assert any(formula in part.value for part in at.markdown) is expected
-
-
 @pytest.mark.parametrize(
     ("query", "title", "chip"),
     [

@@ -335,7 +335,7 @@ def test_a_window_opens_filled_and_its_controls_change_it() -> None:
     assert not at.warning
     assert "**Notice**" in shown(at)
     assert len(charts(at)) == 4
-    assert "Any place that is stated would give 25%" in shown(at)
+    assert "naming any place mentioned in the text scores 25%" in shown(at)
     assert widget(at.selectbox, "Window, each side").value == 40
     widget(at.text_input, "Global words").set_value("Max").run()
     assert link(at)["words"] == "Max"
