@@ -33,7 +33,7 @@ GROUPS = {
         "transformer": ":material/hub:",
         "attention": ":material/grid_on:",
         "objectives": ":material/quiz:",
-        "fine-tuning": ":material/tune:",
+        "training": ":material/tune:",
         "tokenizers": ":material/content_cut:",
         "generation": ":material/edit:",
         "vectors": ":material/scatter_plot:",

@@ -1,4 +1,4 @@
-"""The runs that the page Fine-tuning opens with, stored in ``assets/measured/fine-tuning.npz``.
+"""The runs that the page Training opens with, stored in ``assets/measured/fine-tuning.npz``.
 
 They are those of the default settings and of :func:`core.finetuning.setup.baselines` on each ready set and on the
 treebank, written by ``python -m lab fine-tuning``. Reading needs no torch, and a class that opens the page trains

@@ -83,6 +83,11 @@ def current(page: str, query: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     return page, dict(query)
 
 
+def former_pages() -> tuple[str, ...]:
+    """The paths of pages that are no more: each whole one is a moved view."""
+    return tuple(page for row in catalogue.moved_views() if not row["when"] for page in row["pages"])
+
+
 def _moved(query: Mapping[str, str]) -> dict[str, str]:
     """The query with each size that became a system of its own as that system."""
     moved = dict(query)

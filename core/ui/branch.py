@@ -239,7 +239,8 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
         pair = {"tab": "compare", "left": partner.slug, "right": spec.slug}
         page_link("zoo", label, pair | text, icon=":material/compare:")
     if trainable(spec):
-        page_link("fine-tuning", plain(_words("Fine-tune", model=spec.name)), query, icon=":material/tune:")
+        label = plain(_words("Fine-tune", model=spec.name))
+        page_link("training", label, query | {"tab": "train"}, icon=":material/tune:")
 
 
 def _other_demos(demos: Sequence[Demo], offered: Mapping[str, Demo], system: str, spec: CheckpointSpec) -> str:

@@ -287,9 +287,11 @@ def moved(request: Request) -> Response:
 def routes() -> list[Route]:
     """The routes for operators and those of pages that are part of another one today, with and without
     ``server.baseUrlPath``: a proxy adds it, a probe need not know it."""
+    from core.links import former_pages
+
     prefix = (config.get_option("server.baseUrlPath") or "").strip("/")
     bases = {"", f"/{prefix}" if prefix else ""}
-    answers = {"health": health, "ready": ready, "metrics": metrics, "about": moved, "search": moved}
+    answers = {"health": health, "ready": ready, "metrics": metrics} | dict.fromkeys(former_pages(), moved)
     return [Route(f"{base}/{path}", answer) for base in bases for path, answer in answers.items()]
 
 

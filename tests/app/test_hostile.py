@@ -19,10 +19,10 @@ from tests.words import words
 
 PAGES = (
     *("tokenizers", "calculators", "zoo", "compare", "timeline", "results", "sources", "glossary"),
-    *("attention", "vectors", "generation", "objectives", "transformer", "fine-tuning"),
+    *("attention", "vectors", "generation", "objectives", "transformer", "training"),
 )
 SECTIONS = {f"{page}-{section.slug}": (page, section) for page in PAGES for section in pages()[page].sections}
-NOT_DRAWN = {"tokenizers-beside": {"look"}, "vectors-places": {"query", "key"}, "fine-tuning-learn": {"format"}}
+NOT_DRAWN = {"tokenizers-beside": {"look"}, "vectors-places": {"query", "key"}, "training-train": {"format"}}
 """Menus that these sections draw only for some choices; that of tasks is drawn for models that have some."""
 
 
@@ -81,7 +81,7 @@ BOXES = {
     "objectives": ("Your sentence",),
     "objectives?tab=masks&pattern=cross&below=reach": ("Target text",),
     "transformer": ("Text",),
-    "fine-tuning?set=own&epochs=1&trained=head": ("Examples, one per line: class, colon, text",),
+    "training?tab=train&set=own&epochs=1&trained=head": ("Examples, one per line: class, colon, text",),
     "zoo?tab=compare&left=dir-tiny-bert&right=dir-tiny-gpt2": ("Sentence",),
     "zoo?tab=compare&left=dir-tiny-t5&right=dir-tiny-bigbird": ("Sentence",),
     "tokenizers": ("Your text",),

@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 from core.content import content
 from core.ui.objectives import points
-from core.ui.objectives.formats import cells
 from core.ui.objectives.objective import ENTRIES
 from core.ui.page import MAIN_PICTURE
 from tests import pages
@@ -238,19 +237,6 @@ def test_every_class_of_the_points_has_partners() -> None:
         of = points.classes(half)
         assert len(of) == 2 * half
         assert all(of.count(one) > 1 for one in of)
-
-
-def test_a_format_says_where_its_output_is_read() -> None:
-    front = content("objectives", "fine-tuning").front
-    for one in front["formats"]:
-        assert any(cell.target for _, tokens in one["rows"] for cell in cells(tokens, front["notes"])), one["slug"]
-        assert len(one["table"]) == len(front["columns"]) - 1
-    drawn = cells("[CLS]=yes a [SEP] b [SEP]", front["notes"])
-    assert [cell.segment for cell in drawn] == [0, 0, 0, 1, 1]
-    assert [(cell.target, cell.change) for cell in drawn[:2]] == [("yes", "special"), (None, "none")]
-    at = opened(tab="fine-tuning", format="gpt-similarity")
-    assert not at.warning
-    assert html_of(at).count('class="ob"') == 2
 
 
 def test_a_reward_moves_the_policy() -> None:

@@ -70,7 +70,7 @@ def test_fine_tuning_opens_with_ten_sentences_that_are_enough_for_a_pretrained_m
     assert last["chosen"] > 0.9
     assert last["chosen"] >= last["head"] + 0.1
     assert max(last["random"], words.accuracy(data), data.majority) < 0.5
-    at = opened("fine-tuning")
+    at = opened("training", tab="train")
     assert "10 training and 50 held-out texts in 3 classes" in shown(at)
     assert f"**{last['chosen']:.0%}** of the 50 held-out sentences are right" in shown(at)
 

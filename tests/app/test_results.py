@@ -12,7 +12,7 @@ from core.catalogue.questions import choices, questions
 from core.catalogue.results import COLUMNS, of_system, results
 from core.ui.facts import main_results
 from core.ui.results.questions import figures_table
-from tests.pages import described, html_of, link, opened, protos, shown, widget
+from tests.pages import html_of, link, opened, protos, shown, widget
 
 CASES = list({case.kind: (question.slug, case.slug) for question in questions() for case in question.cases}.values())
 """One of each kind of picture."""
@@ -123,12 +123,3 @@ def test_pass_at_k_on_own_results() -> None:
     assert "pass@1 = 25.0%" in shown(at)
     at.text_input[0].set_value("3").run()
     assert "is no number of passed samples" in shown(at)
-
-
-def test_a_card_of_glue_measures_the_predictions_that_one_types() -> None:
-    at = opened("results", tab="glue", task="cola", predictions="1 1 1 1 1 1 1 1")
-    assert "Matthews correlation (GLUE’s) 0.00" in described(at)
-    at.text_input[0].set_value("1 2").run()
-    assert "There are 8 examples and 2 predictions" in shown(at)
-    at = opened("results", tab="glue", task="sts-b")
-    assert "Pearson correlation (GLUE’s) 0.9" in described(at)

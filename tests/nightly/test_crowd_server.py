@@ -86,11 +86,11 @@ def test_a_closed_tab_ends_its_training(server: App) -> None:
             raise Leaves
 
     with pytest.raises(Leaves), Visitor(server, hear) as visitor:
-        visitor.open("fine-tuning", epochs=40, seed=7)
+        visitor.open("training", tab="train", epochs=40, seed=7)
     closed = time.monotonic()
     while True:  # 40 epochs of three runs would take their 30 seconds each
         with urllib.request.urlopen(f"{server.address}/metrics", timeout=30) as answer:
-            if b'atlas_run_seconds_count{page="fine-tuning"} 1.0' in answer.read():
+            if b'atlas_run_seconds_count{page="training"} 1.0' in answer.read():
                 break
         assert time.monotonic() - closed < 10
         time.sleep(0.1)

@@ -109,7 +109,7 @@ VIEWS = {
     "encoder-decoder": ("tree", "facts"),
     "efficient": ("saved", "tree", "facts", "measured"),
     "zoo": ("models", "distillation", "curves"),
-    "fine-tuning": ("widths",),
+    "training": ("inputs",),
     "results": ("questions",),
     "attention": ("every",),
     "vectors": ("layers",),

@@ -7,7 +7,7 @@ import pytest
 from core.content import content
 from core.errors import AtlasError
 from core.language import metrics
-from core.ui.results.glue import parse
+from core.ui.finetuning.glue import parse
 
 
 def test_the_metrics_by_hand() -> None:
@@ -32,7 +32,7 @@ def test_predictions_that_do_not_fit_get_a_sentence(text: str) -> None:
 
 
 def test_every_task_has_its_examples_and_a_wrong_prediction() -> None:
-    front = content("results", "glue").front
+    front = content("training", "glue").front
     assert [task["title"] for task in front["tasks"]] == [row[0] for row in front["rows"]]
     for task in front["tasks"]:
         numbers = [(right, predicted) for _, _, right, predicted in task["examples"]]

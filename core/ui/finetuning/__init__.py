@@ -1,1 +1,1 @@
-"""The sections of the page Fine-tuning."""
+"""The sections of the page Training."""

@@ -12,7 +12,7 @@ from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.figures.lines import Line
-from core.finetuning import curve
+from core.finetuning import curve, spans, tags
 from core.finetuning.examples import READY, TEN, LabeledSet
 from core.finetuning.setup import BATCH, RATE, usual_rate
 from core.table import Table
@@ -27,7 +27,7 @@ def learning_curve(view: View) -> None:
     """Draw the section: accuracy by number of examples, stored or measured on a click."""
     words = view.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind, spec = set_and_model(view, TEN)
+        kind, spec = set_and_model(view, TEN, tags.NAME, spans.NAME)
         button = st.empty()
     data = labeled_texts(view, kind)
     status, picture = st.empty(), st.empty()

@@ -31,7 +31,7 @@ from core.ui.section import View
 PAUSE = 0.3
 """Seconds between two drawings of the growing chart, and as many more for each visitor who waits."""
 Epochs = Sequence[Any]
-SET = Choice(name="set", label="Labeled texts", options={}, width=285)
+SET = Choice(name="set", label="Task", options={}, width=285, resets=("sentence",))
 MODEL = Model(name="model", first="fine-tuning", fits=trainable, width=300)
 ANY_MODEL = MODEL.with_(fits=lambda spec: trainable(spec) or as_text(spec) or fed_to_both(spec))
 TRAINED = Choice(
@@ -51,12 +51,12 @@ TEXTS = (SET, *OWN.values())
 SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
 
 
-def set_and_model(view: View, *without: str, model: Model = MODEL) -> tuple[str, CheckpointSpec]:
-    """Draw the controls that the sections share: the texts, ``without`` some, and the model."""
-    sets = content("fine-tuning", "learn").front["sets"]
+def set_and_model(view: View, *without: str) -> tuple[str, CheckpointSpec]:
+    """Draw the controls that the sections share: the task, ``without`` some, and the model."""
+    sets = content("training", "train").front["sets"]
     kind = SET.with_(options={name: text for name, text in sets.items() if name not in without}).draw(view.state)
-    first = record.OPENS_WITH.get(kind, model.first)
-    models = model.with_(first=first).here()
+    model = MODEL if kind in (tags.NAME, spans.NAME) else ANY_MODEL
+    models = model.with_(first=record.OPENS_WITH.get(kind, model.first)).here()
     return kind, models.offered()[models.draw(view.state)]
 
 
@@ -68,7 +68,7 @@ def labeled_texts(view: View, kind: str) -> LabeledSet:
     """
     if kind in READY:
         return ready(kind)
-    return parse(OWN[kind].with_(default=content("fine-tuning", "learn").part(f"Sample: {kind}")).draw(view.state))
+    return parse(OWN[kind].with_(default=content("training", "train").part(f"Sample: {kind}")).draw(view.state))
 
 
 def train_runs(
@@ -103,7 +103,7 @@ def train_runs(
 
     for key in own.keys() - set(keys.values()):
         del own[key]
-    drawn, names = 0.0, content("fine-tuning", "learn").front["runs"]
+    drawn, names = 0.0, content("training", "train").front["runs"]
 
     def tell(name: str) -> None:
         done = sum(map(len, epochs.values())) / sum(run.epochs + 1 for run in runs.values())
@@ -154,7 +154,7 @@ def draw_accuracy(
     growing: bool = False,
 ) -> None:
     """Held-out accuracy by epoch: the run, its baselines, and the most frequent class, or tag of a word."""
-    words = view.words if "runs" in view.words.front else content("fine-tuning", "learn")
+    words = view.words if "runs" in view.words.front else content("training", "train")
     names_of, look = words.front["runs"], theme()
     colors = {"chosen": accent(spec.branch), "head": look.ink, "random": look.muted}
     dashes = {"chosen": "solid", "head": "dash", "random": "dot"}

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
 from core.attention.heads import is_special
@@ -22,21 +23,20 @@ from core.finetuning.spans import Passage
 from core.language.tokens import style
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
+from core.ui.finetuning.run import SENTENCE, TRAINED, draw_accuracy, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
-from core.ui.section import Section, View
+from core.ui.section import View
 from core.ui.tables import TextTable, text_table
 
 QUESTION = SENTENCE.with_(label="Held-out question")
 
 
-def answer_spans(view: View) -> None:
-    """Draw the section."""
-    state, data, models = view.state, spans.facts(), MODEL.here()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        spec = models.offered()[models.draw(state)]
+def answer_spans(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
+    """Train on questions and passages; ``row`` takes the controls."""
+    state, data = view.state, spans.facts()
+    with row:
         trained = TRAINED.draw(state)
         at = int(QUESTION.with_(options={str(n): e.text for n, e in enumerate(data.held_out)}, default="1").draw(state))
         button = st.empty()
@@ -141,6 +141,3 @@ def draw_answer(
         heading=True,
         width=max(640, 24 * len(tokens)),
     ).draw(view.state)
-
-
-SPANS = Section("spans", answer_spans, (MODEL, TRAINED, QUESTION))

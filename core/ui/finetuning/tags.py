@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
 from core.attention.heads import is_special
@@ -15,19 +16,17 @@ from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup, compared, usual_pooling
 from core.language.tokens import style
 from core.objectives.example import Cell
-from core.ui.finetuning.run import MODEL, SENTENCE, TRAINED, draw_accuracy, train_runs
+from core.ui.finetuning.run import SENTENCE, TRAINED, draw_accuracy, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent
-from core.ui.section import Section, View
+from core.ui.section import View
 from core.ui.tables import data_table
 
 
-def token_labels(view: View) -> None:
-    """Draw the section: parts of speech, word by word."""
-    state, words = view.state, view.words
-    data, models = tags.treebank(), MODEL.here()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        spec = models.offered()[models.draw(state)]
+def token_labels(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
+    """Train on parts of speech; ``row`` takes the controls."""
+    state, words, data = view.state, view.words, tags.treebank()
+    with row:
         trained = TRAINED.draw(state)
         button = st.empty()
     setup = Setup(cast(Any, trained), usual_pooling(spec), tags.EPOCHS)
@@ -92,6 +91,3 @@ def _words(view: View, data: LabeledSet, predicted: Sequence[str]) -> None:
                 rows.append({"word": word, "tag": tag, "baseline": baseline, "model": model, "sentence": example.text})
     st.subheader(view.words.label("mistakes"), anchor=False)
     data_table(rows, "tags", alt=view.words.label("mistakes"))
-
-
-TOKENS = Section("tags", token_labels, (MODEL, TRAINED, SENTENCE))

@@ -1,4 +1,4 @@
-"""How results are computed: GLUE's nine tasks on predictions that a visitor edits, and pass@k on one's own results."""
+"""GLUE's nine tasks, each with its metrics on predictions that a visitor edits."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ import streamlit as st
 
 from core.errors import InputUnusable
 from core.figures.bars import Series, bars
-from core.figures.labels import percent
-from core.figures.lines import Line, line_alt, line_chart
 from core.language import metrics
-from core.language.metrics import MOST_SAMPLES, estimate, passed
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.generation.strategies import minus
 from core.ui.glossary import Linker
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Integer, Text
-from core.ui.section import Section, View
+from core.ui.param import Choice, Text
+from core.ui.section import View
 from core.ui.tables import TextTable, text_table
 
-TASK = Choice(name="task", label="Task", options={}, style="pills", resets=("predictions",))
+TASK = Choice(name="glue", label="Task of GLUE", options={}, style="pills", resets=("predictions",))
 PREDICTIONS = Text(name="predictions", label="Predictions", most=200)
+PARAMS = (TASK, PREDICTIONS)
 _WIDTHS = (9, 18, 23, 19, 18, 13)
 _BINARY, _SCORES = ("accuracy", "f1", "matthews"), ("pearson", "spearman")
 
 
-def glue(view: View) -> None:
+def draw(view: View) -> None:
+    """A task of GLUE, and all nine as a table."""
     words = view.words
+    st.subheader(words.title, anchor=False)
     view.say("Intro")
     tasks = {task["slug"]: task for task in words.front["tasks"]}
     task = tasks[TASK.with_(options={slug: entry["title"] for slug, entry in tasks.items()}).draw(view.state)]
     _card(view, task)
     st.subheader(words.label("all"), anchor=False)
     columns, rows = tuple(words.front["columns"]), [tuple(row) for row in words.front["rows"]]
-    linker = Linker("results.glue")
+    linker = Linker("training.glue")
     linked = [(name, *map(linker.rich, others)) for name, *others in rows]
     text_table(TextTable(columns, linked, words.label("all"), _WIDTHS, numeric=(5,)))
     download_csv(Table(columns, tuple(rows)), "glue-tasks", view.state.key("glue.csv"))
@@ -116,49 +116,3 @@ def parse(text: str, count: int, classes: int) -> list[float]:
             raise InputUnusable(f"“{word[:20]}” is not {what}.")
         found.append(float(word))
     return found
-
-
-GLUE = Section("glue", glue, (TASK, PREDICTIONS))
-
-
-PASSED = Text(
-    name="passed", label="Passed samples of each problem", default="0, 0, 0, 1, 1, 2, 3, 5, 12, 20", most=1_000
-)
-SAMPLES = Integer(name="n", label="Samples of each", default=20, low=1, high=MOST_SAMPLES, width=190)
-K = Integer(name="k", label="k", default=10, low=1, high=MOST_SAMPLES, width=120)
-
-
-def pass_at_k(view: View) -> None:
-    state, words, look = view.state, view.words, theme()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text, n = PASSED.draw(state), SAMPLES.draw(state)
-        k = K.with_(high=n, default=min(K.default, n)).draw(state)
-    counts = passed(text, n)
-    found, ks = estimate(counts, n), list(range(1, n + 1))
-    lines = [
-        Line(words.label("unbiased"), ks, found.unbiased.tolist(), accent("decoder"), spread=found.deviation.tolist()),
-        Line(words.label("naive"), ks, found.naive.tolist(), look.muted, "dash"),
-    ]
-    figure = line_chart(
-        lines,
-        words.label("rate"),
-        across=words.label("samples"),
-        hover="k = %{x}: %{y:.1%}",
-        markers=n <= 40,
-        at=k,
-        yaxis={"range": [0, 1.02], "tickformat": ".0%"},
-        height=360,
-        theme=look,
-    )
-    columns = ("k", "unbiased", "standard deviation", "naive", "mean of the naive estimate")
-    series = (found.unbiased, found.deviation, found.naive, found.naive_mean)
-    table = Table(columns, tuple(zip(ks, *(values.tolist() for values in series), strict=True)))
-    Panel("pass-at-k", words.label("picture"), figure, line_alt(lines, words.label("rate"), []), table).draw(state)
-    at = [float(values[k - 1]) for values in series]
-    names = ("unbiased", "deviation", "naive", "low")
-    view.say("Answer", k=k, problems=len(counts), **dict(zip(names, map(percent, at), strict=True)))
-    view.try_and_notice()
-    view.how_it_works()
-
-
-PASS_AT_K = Section("pass-at-k", pass_at_k, (PASSED, SAMPLES, K))

@@ -1,27 +1,28 @@
-"""Fine-tuning inputs: each task as tokens, and the positions at which the output is read."""
+"""Inputs: each task as tokens, the positions at which the output is read, and the tasks of GLUE."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
+from core.content import content
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.export import download_csv
-from core.ui.glossary import Linker, caption, markdown
+from core.ui.finetuning import glue
+from core.ui.glossary import caption, markdown
 from core.ui.objectives.picture import picture
 from core.ui.page import accent
+from core.ui.panel import offer_table
 from core.ui.param import Choice
 from core.ui.section import Section, View
-from core.ui.tables import TextTable, text_table
 
 FORMAT = Choice(name="format", label="Model and task", options={}, width=345)
-_WIDTHS = (22, 38, 20, 20)
 
 
-def formats(view: View) -> None:
-    """Draw the section: one format as a figure, then all as a table."""
+def inputs(view: View) -> None:
+    """Draw the section: one format as a figure, then a task of GLUE."""
     front = view.words.front
     known = {entry["slug"]: entry for entry in front["formats"]}
     view.say("Intro")
@@ -35,13 +36,11 @@ def formats(view: View) -> None:
     markdown(f"**Output** {chosen['output']}")
     view.note("Legend")
     view.try_and_notice()
-    st.subheader(view.words.label("all"), anchor=False)
-    columns, linker = tuple(front["columns"]), Linker("objectives.formats")
-    rows = [(entry["title"], *entry["table"]) for entry in known.values()]
-    linked = [(title, *map(linker.rich, others)) for title, *others in rows]
-    text_table(TextTable(columns, linked, view.words.label("all"), _WIDTHS))
-    download_csv(Table(columns, tuple(rows)), "fine-tuning-inputs", view.state.key("formats.csv"))
+    rows = tuple((entry["title"], *entry["table"]) for entry in known.values())
+    offer_table(view.state, Table(tuple(front["columns"]), rows), view.words.label("all"), "fine-tuning-inputs")
     view.how_it_works()
+    st.divider()
+    glue.draw(replace(view, words=content("training", "glue")))
 
 
 def cells(tokens: str, notes: Mapping[str, str]) -> list[Cell]:
@@ -61,4 +60,4 @@ def cells(tokens: str, notes: Mapping[str, str]) -> list[Cell]:
     return row
 
 
-FORMATS = Section("fine-tuning", formats, (FORMAT,))
+INPUTS = Section("inputs", inputs, (FORMAT, *glue.PARAMS))

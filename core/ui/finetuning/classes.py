@@ -1,4 +1,4 @@
-"""Fine-tuning: a visitor's labeled texts, or a ready set, learned by a copy of a live model while one watches."""
+"""Classes of texts: a visitor's, or a ready set, learned by a copy of a live model while one watches."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
 from core.attention.heads import is_special
@@ -34,14 +35,11 @@ from core.finetuning.setup import RATE as USUAL_RATE
 from core.objectives.example import Cell
 from core.table import Table
 from core.ui.finetuning.run import (
-    ANY_MODEL,
     PAIRED,
-    TEXTS,
     TRAINED,
     Epochs,
     draw_accuracy,
     labeled_texts,
-    set_and_model,
     train_runs,
     without_network,
 )
@@ -50,7 +48,7 @@ from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Seed, settings_menu
-from core.ui.section import Section, View
+from core.ui.section import View
 from core.ui.tables import data_table
 
 FORMAT = Choice(name="format", label="Input format", options={})
@@ -63,11 +61,10 @@ SEED = Seed()
 SIZE = Integer(name="size", label="Rank or bottleneck", default=SIZES["adapters"], low=1, high=LARGEST)
 
 
-def fine_tune(view: View) -> None:
-    """Draw the section."""
+def classes(view: View, row: DeltaGenerator, kind: str, spec: CheckpointSpec) -> None:
+    """Train on a set of labeled texts; ``row`` takes the controls."""
     state, words = view.state, view.words
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind, spec = set_and_model(view, model=ANY_MODEL)
+    with row:
         text, both = as_text(spec), fed_to_both(spec)
         readings = words.front["readings"]
         last = spec.offers("continues") or both
@@ -273,4 +270,4 @@ def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
         panel.draw(view.state)
 
 
-LEARN = Section("learn", fine_tune, (*TEXTS, ANY_MODEL, TRAINED, POOLING, FORMAT, EPOCHS, RATE, SEED, SIZE))
+PARAMS = (POOLING, FORMAT, EPOCHS, RATE, SEED, SIZE)

@@ -1,0 +1,31 @@
+"""Train: a task is chosen, and a copy of a live model learns it while one watches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from core.content import content
+from core.finetuning import spans, tags
+from core.ui.finetuning.classes import PARAMS, classes
+from core.ui.finetuning.run import MODEL, SENTENCE, TEXTS, TRAINED, set_and_model
+from core.ui.finetuning.spans import answer_spans
+from core.ui.finetuning.tags import token_labels
+from core.ui.section import Section, View
+
+
+def train(view: View) -> None:
+    """Draw the section: the classes of texts, the labels of words, or answers in passages."""
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
+        kind, spec = set_and_model(view)
+    if kind == tags.NAME:
+        token_labels(replace(view, words=content("training", kind)), row, spec)
+    elif kind == spans.NAME:
+        answer_spans(replace(view, words=content("training", kind)), row, spec)
+    else:
+        classes(view, row, kind, spec)
+
+
+TRAIN = Section("train", train, (*TEXTS, MODEL, TRAINED, SENTENCE, *PARAMS))
