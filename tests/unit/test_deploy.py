@@ -104,7 +104,7 @@ def test_statistics_off_xsrf_on_and_open_to_the_network_only_here() -> None:
 def test_image_holds_the_app_and_no_more(image: Path) -> None:
     there = {path.name for path in image.iterdir()}
     assert {"app.py", "core", "pages", "assets", ".streamlit", "requirements.txt", "scripts"} <= there
-    assert there.isdisjoint({".git", ".venv", "tests", ".ci", "Dockerfile", "checkpoints"})
+    assert there.isdisjoint({".git", ".venv", "tests", "lab", ".ci", "Dockerfile", "checkpoints"})
     assert not list(image.rglob("__pycache__"))
 
 
