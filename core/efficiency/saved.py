@@ -4,7 +4,7 @@ Everything follows from the catalogue's configurations and the stored trees; not
 
     fewer scores      scores of one head in one layer:  n²  against  Σ over queries of the keys that it attends to
     longer memory     reach of a prediction through l layers:  l M + s  tokens,  M memory and s segment length
-    fewer parameters  embeddings:  V H  against  V E + E H;  layers:  L P  against  P, with the operations unchanged
+    fewer parameters  all layers share one set of weights, the operations unchanged
                       adapters, T tasks:  T N  against  N + T a,  a parameters in the adapters
     smaller models    layers, parameters and operations of the student as shares of its teacher's
     fewer examples    positions of a text with a loss:  0.15 n  against  n
@@ -23,14 +23,6 @@ from core.efficiency.fit import DeviceMemory, Plan, device_memory
 from core.objectives.masked import RATE
 from core.sparse import windowed
 from core.sparse.layout import Sparsity, cost
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """One bar: whose amount, and how much."""
-
-    name: str
-    value: float
 
 
 def scores(system: System, tokens: int, block: int = Sparsity().block_size) -> int | None:
@@ -63,44 +55,22 @@ def reach(shape: Shape, layers: int) -> int:
 class Shared:
     """The parameters and operations of a system with shared layers and factorized embeddings."""
 
-    vocabulary: int
-    width: int
-    embedding: int
-    """E, as published."""
     uses: int
     """How often each stored layer is applied."""
-    layer: int
-    """Parameters of one layer."""
     parameters: int
     operations: float
     """Of a forward pass over ``tokens`` tokens."""
     tokens: int
 
-    def embeddings(self, embedding: int | None) -> int:
-        """Parameters of the token embeddings: V E + E H, or V H for None."""
-        if embedding is None:
-            return self.vocabulary * self.width
-        return embedding * (self.vocabulary + self.width)
-
-    def total(self, embedding: int, shared: bool) -> int:
-        """All parameters with another embedding size, and with layers shared or not."""
-        changed = self.embeddings(embedding) - self.embeddings(self.embedding)
-        return self.parameters + changed + (0 if shared else (self.uses - 1) * self.layer)
-
 
 def shared_layers(system: System) -> Shared | None:
     """The numbers of a system whose layers share their parameters; None for any other."""
     root, shape = anatomy.tree(system.slug), shape_of(system.slug)
-    group = next((node for _, node, _ in root.walk() if node.cls == "AlbertLayerGroup"), None)
-    if shape is None or group is None:
+    if shape is None or all(node.cls != "AlbertLayerGroup" for _, node, _ in root.walk()):
         return None
     tokens = usual_length(shape)
     return Shared(
-        vocabulary=shape.vocabulary,
-        width=shape.main.width,
-        embedding=shape.embedding,
         uses=round(shape.uses),
-        layer=group.parameters,
         parameters=root.parameters,
         operations=forward(shape, root, tokens).total,
         tokens=tokens,
@@ -140,9 +110,9 @@ def teacher(system: System) -> Network:
     return network(catalogue.get(system.parent or ""), network(system).tokens)
 
 
-def targets(tokens: int) -> tuple[Amount, ...]:
-    """Positions of a text that have a loss under masked language modeling and under replaced-token detection."""
-    return (Amount("Masked language modeling", round(RATE * tokens)), Amount("Replaced-token detection", tokens))
+def masked_targets(tokens: int) -> int:
+    """Positions of a text that have a loss under masked language modeling; replaced-token detection has one at each."""
+    return round(RATE * tokens)
 
 
 def degrees(system: System) -> dict[int, DeviceMemory]:

@@ -172,21 +172,3 @@ def _bytes_lines(
     ticks = [10.0**power for power in range(3, 16) if min(amounts) / 10 <= 10.0**power <= max(amounts) * 10]
     yaxis = {"type": "log", "tickvals": ticks, "ticktext": [whole(in_bytes(tick)) for tick in ticks]}
     return line_chart(drawn, measure, hover=f"%{{x:,}} {unit}: %{{customdata}}", yaxis=yaxis, theme=theme, **layout)
-
-
-def amount_bars(
-    names: Sequence[str], values: Sequence[float], texts: Sequence[str], chosen: str, axis: str = "", *, theme: Theme
-) -> go.Figure:
-    """One amount of several things as bars, with an axis if it has a name; the chosen bar is dark, its name bold."""
-    colors = [FILLS[0] if name == chosen else FILLS[1] for name in names]
-    wrapped = ["<br>".join(map(label, wrap(name, _WRAP))) for name in names]
-    return bars(
-        [f"<b>{text}</b>" if name == chosen else text for name, text in zip(names, wrapped, strict=True)],
-        [Series(axis, values, colors, texts=texts, hover="%{customdata}: %{text}")],
-        theme,
-        end=1.45 * max(values, default=1) or 1,
-        height=(110 if axis else 50) + 36 * max(2, len(names)),
-        margin={"r": 24},
-        bargap=0.35,
-        xaxis=title(axis) if axis else None,
-    )

@@ -73,14 +73,14 @@ class BranchView(View):
 def branch_page(
     branch: Branch,
     *demos: Demo,
-    lead: Section | None = None,
+    below: Callable[[BranchView], None] | None = None,
     more: Sequence[Section] = (),
     own: Mapping[str, Section] | None = None,
 ) -> Page:
     """The page of a branch; the first of the demos that fit a model is its default.
 
     Args:
-        lead: a section before the demo. A link opens it if it sets nothing of the demo.
+        below: what stands below the demo of every system.
         more: sections at the end.
         own: by system, the demo of a model that is no language model, which opens in place of a live model's.
     """
@@ -88,30 +88,27 @@ def branch_page(
     every: list[Demo | Section] = [*demos, *own.values()]
     params: dict[str, Param[Any]] = {param.name: param for demo in every for param in demo.params}
     choice = DEMO.with_(options={demo.slug: demo.slug for demo in demos}, default="")
-
-    def opens(state: PageState) -> str:
-        live, unset = (choice.name, MODEL.name, TEXT.name, COVER.name, *params), links.read(branch, {})[0]
-        stated = any(state.values.get(name) not in (None, unset.get(name)) for name in live)
-        return "demo" if lead is None or stated else lead.slug
-
     return Page(
         branch,
         (
-            *([lead] if lead else []),
-            Section("demo", partial(_live, demos, own), (choice, *params.values()), folder="branch"),
+            Section("demo", partial(_live, demos, own, below), (choice, *params.values()), folder="branch"),
             Section("tree", _tree, TREE, folder="branch"),
             Section("facts", _facts, folder="branch"),
             *more,
         ),
         params=(SYSTEM, MODEL, TEXT, COVER),
         branch=branch,
-        opens=opens,
-        above=partial(_choose, opens, own),
+        above=partial(_choose, own),
         titled=True,
     )
 
 
-def _live(demos: Sequence[Demo], own: Mapping[str, Section], view: BranchView) -> None:
+def _live(
+    demos: Sequence[Demo],
+    own: Mapping[str, Section],
+    below: Callable[[BranchView], None] | None,
+    view: BranchView,
+) -> None:
     """Draw the demo of the live model, or say why there is none; the model's card follows."""
     if view.spec is None and (section := own.get(view.system.slug)):
         with sentences():
@@ -127,14 +124,15 @@ def _live(demos: Sequence[Demo], own: Mapping[str, Section], view: BranchView) -
             _demo(demos, view, view.spec)
         if view.spec.card is not None and view.spec.card.weaknesses:
             st.caption(f"**Limits of {plain(view.spec.name)}.** {plain_terms(view.spec.card.weaknesses[0])}")
+    if below is not None and not presenting():
+        with sentences():
+            below(view)
     _foot(view, view.spec)
 
 
-def _choose(opens: Callable[[PageState], str], own: Mapping[str, Section], view: View) -> BranchView:
+def _choose(own: Mapping[str, Section], view: View) -> BranchView:
     """Draw the menus of systems and live models, and the title, which names the system."""
     state = view.state
-    if not state.text("tab"):  # before the menus drop what a link need not state
-        state.set(tab=opens(state))
     branch: Branch = state.page  # type: ignore[assignment]
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
     saving = branch == "efficient"  # its systems are sorted by what they save
@@ -337,10 +335,9 @@ def run_link(view: BranchView) -> None:
     if home is None:
         return
     own = {"system": view.system.slug} if home.system == view.system.slug else {"model": home.slug}
-    query = own | ({"tab": "demo"} if home.sparse else {})
     part = "Run here" if home.branch == view.state.page else "Run elsewhere"
     label = _words(part, model=plain(home.name), page=BRANCH_TITLES[home.branch])
-    page_link(home.branch, label, query, icon=":material/arrow_forward:")
+    page_link(home.branch, label, own, icon=":material/arrow_forward:")
 
 
 def _words(part: str, **values: str) -> str:

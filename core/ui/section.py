@@ -186,8 +186,6 @@ class Page:
     params: tuple[Param[Any], ...] = ()
     """Parameters that several sections share."""
     branch: str | None = None
-    opens: Callable[[PageState], str] | None = None
-    """The section of a link that names none, if that depends on its other parameters."""
     unavailable: Callable[[], bool] = field(default=lambda: False)
     """Draws why nothing can be shown here, if so, and returns whether it did."""
     above: Callable[[View], View] = field(default=lambda view: view)
@@ -215,7 +213,7 @@ class Page:
         if not self.unavailable():
             with nullcontext() if framed else st.container(key="atlas-above"):
                 view = self.above(View(state, words, heading=heading))
-                first = self.opens(state) if self.opens else self.sections[0].slug
+                first = self.sections[0].slug
                 titles = {section.slug: section.words(self.slug).title for section in self.sections}
                 chosen = sections(state, titles, first) if len(titles) > 1 else first
             state.set(tab=None if chosen == first else chosen)
@@ -226,8 +224,6 @@ class Page:
             state.helps = words.front.get("help", {}) | view.words.front.get("help", {})
             with sentences():
                 section.draw(view)
-            if self.opens:  # the section may have dropped what the link need not state
-                state.set(tab=None if chosen == self.opens(state) else chosen)
             later, step = view.later, view.words.front.get("next", step)
         if presenting():
             if not bare():  # in the frame of a presented lesson, that has the button

@@ -107,7 +107,7 @@ VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),
     "encoder-decoder": ("tree", "facts"),
-    "efficient": ("saved", "tree", "facts", "measured"),
+    "efficient": ("tree", "facts", "measured"),
     "zoo": ("models", "distillation", "curves"),
     "training": ("inputs",),
     "results": ("questions",),
