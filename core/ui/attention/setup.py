@@ -38,7 +38,13 @@ def models() -> dict[str, CheckpointSpec]:
 def draw_model(state: PageState) -> CheckpointSpec:
     specs = models()
     names = {
-        slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)} · {SOURCES[spec.source]}"
+        slug: " · ".join(
+            (
+                spec.name,
+                BRANCH_TITLES.get(spec.branch, spec.branch),
+                *([SOURCES[spec.source]] if spec.source in ("directory", "hub") else ()),
+            )
+        )
         for slug, spec in specs.items()
     }
     return specs[MODEL.with_(options=names, default=usual_model(specs)).draw(state)]
