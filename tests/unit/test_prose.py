@@ -136,7 +136,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "training/inputs": ("Legend",),
     "objectives/reward": ("Answer",),
     "objectives/points": ("Frames", "Arrows", "Loss"),
-    "objectives/rounds": ("Prompt", "Model", "Source"),
     "training/glue": ("Classes", "Scores"),
     "results/pass-at-k": ("Answer",),
     "results/questions": ("Picture", "Table"),
