@@ -7,13 +7,12 @@ from core.ui.attention.block import BLOCK
 from core.ui.attention.grammar import GRAMMAR
 from core.ui.attention.maps import ALL, ONE_HEAD
 from core.ui.attention.setup import MODEL
-from core.ui.attention.side_by_side import BESIDE
 from core.ui.picker import nothing_runs
 from core.ui.section import Page
 
 PAGE = Page(
     "attention",
-    (ONE_HEAD, ALL, BERTVIZ, BLOCK, HEAD_ABLATION, GRAMMAR, EVERY, BESIDE),
+    (ONE_HEAD, ALL, BERTVIZ, BLOCK, HEAD_ABLATION, GRAMMAR, EVERY),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

@@ -311,7 +311,7 @@ def _load_default_models() -> None:
     troubles.clear()
     try:
         slugs = dict.fromkeys(
-            slug for section in ("home", "attention-beside", "fine-tuning") for slug in checkpoints.first(section)
+            slug for section in ("home", "transformer-beside", "fine-tuning") for slug in checkpoints.first(section)
         )
         for slug in slugs if settings().warm == "on" else ():
             try:

@@ -19,7 +19,7 @@ from core.attention.word_maps import BOTH, strongest, word_attention
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.links import read
-from core.ui.attention.side_by_side import SENTENCE
+from core.ui.architectures import SENTENCE
 from tests import tinyhosts
 from tests.app.test_attention_page import page
 from tests.downloads import catch_downloads
@@ -103,7 +103,9 @@ TINY = "dir-tiny-bert,dir-tiny-gpt2,dir-tiny-t5"
 
 
 def beside(**query: str) -> AppTest:
-    return page(tab="beside", **query)
+    at = opened("transformer", tab="beside", **query)
+    assert not at.error
+    return at
 
 
 def test_it_opens_with_a_map_of_each_kind_and_a_word_in_all() -> None:
@@ -148,7 +150,7 @@ def test_another_kind_of_head_starts_with_the_strongest(checkpoint_dir: Path) ->
 
 
 def test_one_model_that_cannot_leaves_the_others(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.ui.attention import side_by_side as section
+    from core.ui import architectures as section
 
     real = section.word_maps.word_attention
 

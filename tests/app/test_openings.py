@@ -16,7 +16,7 @@ from core.language.tokens import tokenize
 from core.language.translate import start
 from core.language.types import Decoding
 from core.objectives import sentinels
-from core.ui.attention.side_by_side import ROLE, SENTENCE
+from core.ui.architectures import ROLE, SENTENCE
 from core.ui.generation.beam import BEAMS, DEPTH
 from core.ui.heads.text import opening
 from core.ui.objectives.two_texts import MEAN, RATE
@@ -40,7 +40,7 @@ def test_one_head_opens_with_a_pronoun_on_its_noun() -> None:
 
 def test_three_architectures_open_with_weight_on_both_sides_only_where_there_is_no_causal_mask() -> None:
     shares = {}
-    for slug in checkpoints.first("attention-beside"):
+    for slug in checkpoints.first("transformer-beside"):
         read = word_maps.word_attention(checkpoints.load(slug), SENTENCE.default)
         head = word_maps.strongest(read, ROLE.default) or word_maps.strongest(read, "previous")
         assert head is not None

@@ -90,7 +90,7 @@ OPEN = ("Introduction", "Intro", "Question", "Note", "Try", "Notice")
 """Parts that every frame shows at once. Of "Notice: a" and "Notice: b" one is shown: the longest counts."""
 ALSO: dict[str, tuple[str, ...]] = {
     "attention/all": ("Files",),
-    "attention/beside": ("Cross", "Joined"),
+    "transformer/beside": ("Cross", "Joined"),
     "attention/bertviz": ("Source",),
     "attention/grammar": ("Best",),
     "attention/every": ("Halves",),

@@ -163,7 +163,7 @@ def _models(sides: dict[str, list[CheckpointSpec]], heads: list[int], state: Pag
     menus = []
     for number, (title, candidates) in enumerate(sides.items()):
         by_slug = {spec.slug: spec for spec in candidates}
-        usual = next((slug for slug in checkpoints.first("attention-beside") if slug in by_slug), candidates[0].slug)
+        usual = next((slug for slug in checkpoints.first("transformer-beside") if slug in by_slug), candidates[0].slug)
         before = next((slug for slug in linked if slug in by_slug), usual)
         slug = st.session_state.get(state.key(f"beside.model.{title}"), before)
         if slug != before:
