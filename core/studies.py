@@ -82,6 +82,8 @@ class Axis(_Strict):
     unit: Unit = "number"
     log: bool = False
     better: Literal["higher", "lower"] = "higher"
+    names: dict[str, str] = {}
+    """Of single values; the axis then has one tick for each."""
     low: str = ""
     high: str = ""
     """Columns with the interval of each row, where a row is not one of several seeds."""
@@ -95,7 +97,8 @@ class Series(_Strict):
     names: dict[str, str] = {}
 
     def label(self, value: Cell) -> str:
-        return self.names.get(str(value), self.name.replace("{}", str(value)))
+        written = f"{value:,}" if isinstance(value, int) else str(value)
+        return self.names.get(str(value), self.name.replace("{}", written))
 
 
 class Choice(_Strict):
@@ -144,6 +147,8 @@ class Study(_Strict):
     seeds: list[str]
     """The columns that number the repetitions of a setting."""
     kind: Kind = "curves"
+    about: str = ""
+    """What a point is, with the columns of its row in ``{}``, where its place does not tell."""
     x: list[Axis]
     y: list[Axis]
     series: Series
@@ -179,9 +184,10 @@ class Study(_Strict):
 
     def curve(self, x: str, y: str, rows: Sequence[Row]) -> dict[Cell, Spread]:
         """The spread of ``y`` over the seeds at each ``x``, by ``x``."""
+        measured = [row for row in rows if row[y] != ""]
         return {
-            at: self.spread(y, [row for row in rows if row[x] == at])
-            for at in sorted({row[x] for row in rows}, key=order)
+            at: self.spread(y, [row for row in measured if row[x] == at])
+            for at in sorted({row[x] for row in measured}, key=order)
         }
 
     def number(self, name: str) -> Spread:

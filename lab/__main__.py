@@ -92,7 +92,7 @@ def compression(
     times: Annotated[bool, typer.Option(help="Measure the times alone, and keep the rest.")] = False,
 ) -> None:
     """Prune, shorten and quantize live models, and store what each recipe costs and saves."""
-    from core.efficiency.compress import cli_compression
+    from lab.compress import cli_compression
 
     cli_compression(slugs or [], times=times)
 
@@ -131,26 +131,27 @@ def vectors(
 
 @app.command()
 def lengths(
-    output: Annotated[Path | None, typer.Option(help="The file instead of assets/measured/lengths.csv.")] = None,
+    output: Annotated[Path | None, typer.Option(help="The file instead of the study's.")] = None,
     flex: Annotated[bool, typer.Option(help="Also flex_attention, which compiles for each length.")] = True,
 ) -> None:
     """Measure one attention head, full and sparse, from 128 to 8,192 tokens on this machine."""
-    from core.efficiency import lengths as measured
+    from core.studies import results
+    from lab import lengths as measured
 
     rows: list[measured.Row] = []
-    for batch in measured.measure(kinds=tuple(measured.KINDS) if flex else measured.HERE):
+    for batch in measured.measure(kinds=tuple(measured.KINDS) if flex else measured.PLAIN):
         rows += batch
         print(
             *(f"{row.kind} {row.tokens:,} tokens: {1000 * row.seconds:.2f} ms" for row in batch), sep="\n", flush=True
         )
-    measured.write(rows, output or measured.FILE)
+    measured.write(rows, output or results("lengths"))
 
 
 @app.command()
 def duplication(
     seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 3,
 ) -> None:
-    """Train a one-layer Reformer on the duplication task by rounds of hashing; add what assets/measured lacks."""
+    """Train a one-layer Reformer on the duplication task by rounds of hashing; add what the study lacks."""
     from lab.duplication import cli_duplication
 
     cli_duplication(seeds)
@@ -161,7 +162,7 @@ def facts(
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
     seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 1,
 ) -> None:
-    """Train small models to answer from far facts, by attention pattern; add what assets/measured lacks."""
+    """Train small models to answer from far facts, by attention pattern; add what the study lacks."""
     from lab.facts import cli_facts
 
     cli_facts(corpus, seeds)
@@ -173,8 +174,8 @@ def sweep(
     corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
     seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 5,
 ) -> None:
-    """Train students, adapters and LoRA, encoders by objective, or decoders by size, text, batch and rate; add what
-    assets/measured lacks."""
+    """Train students, adapters and LoRA, encoders by objective, or decoders by size, text, batch and rate; add
+    what the study lacks."""
     from lab.sweeps import cli_sweep
 
     cli_sweep(name, corpus, seeds)

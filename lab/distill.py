@@ -25,7 +25,6 @@ from core.errors import OutOfRange
 from core.finetuning.examples import LabeledSet
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner
-from core.turns import turns
 
 HIDDEN, HEADS, LAYERS = 32, 2, 1
 """Of the student."""
@@ -127,7 +126,6 @@ def distill(
     falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
     random, losses = torch.Generator().manual_seed(seed), []
     for step in range(1, steps + 1):
-        turns.step()
         mine = torch.randint(len(goal), (LABELED,), generator=random)
         theirs = torch.randint(len(teacher), (UNLABELED,), generator=random)
         scores = learner.head(learner.states({k: v[mine] for k, v in labeled.items()})) if alpha > 0 else None

@@ -13,21 +13,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from core.efficiency.duplication import CHUNK, EVALUATED, FILE, POSITIONS, STEPS, SYMBOLS, TRAINED, Row, stored
-from core.efficiency.lengths import machine
-from core.efficiency.timing import Progress, silent
 from core.sparse import reformer
-from core.turns import turns
+from core.studies import results
+from core.table import measured
 from lab.files import append
+from lab.lengths import machine
 
+TRAINED, EVALUATED = (0, 4, 2, 1), (0, 8, 4, 2, 1)
+"""Rounds in training and at evaluation; 0 is full attention."""
+POSITIONS, SYMBOLS, CHUNK = 128, 16, 8
+STEPS = 1500
 WIDTH, HEADS, TEXTS = 64, 2, 16
-SHOWN = 20
-"""Steps of which one is told."""
 RATE, WARMUP = 3e-3, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One trained model at one number of rounds."""
+
+    trained: int
+    evaluated: int
+    seed: int
+    accuracy: float
+    """Share of the symbols of the second w that are predicted."""
+    steps: int
+    seconds: float
+    """Processor time of the training, on one thread."""
+    machine: str
 
 
 class DuplicationModel(nn.Module):
@@ -37,12 +54,7 @@ class DuplicationModel(nn.Module):
         super().__init__()
         self.random = torch.Generator()
         """Of texts and rotations; it goes on where the initial weights end."""
-        with torch.random.fork_rng(devices=[]):  # visitors of a page share torch's generator
-            torch.manual_seed(seed)
-            self._initialize()
-            self.random.set_state(torch.get_rng_state())
-
-    def _initialize(self) -> None:
+        torch.manual_seed(seed)
         self.symbols = nn.Embedding(SYMBOLS + 1, WIDTH)
         self.positions = nn.Parameter(torch.randn(POSITIONS, WIDTH))
         self.before, self.between, self.after = (nn.LayerNorm(WIDTH) for _ in range(3))
@@ -50,6 +62,7 @@ class DuplicationModel(nn.Module):
         self.output = nn.Linear(WIDTH, WIDTH)
         self.feed_forward = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.ReLU(), nn.Linear(4 * WIDTH, WIDTH))
         self.scores = nn.Linear(WIDTH, SYMBOLS + 1)
+        self.random.set_state(torch.get_rng_state())
 
     def forward(self, ids: Tensor, rounds: int) -> Tensor:
         """Logits (R, n, symbols + 1) of the next symbols of ids (R, n); ``rounds`` 0 for full attention."""
@@ -85,14 +98,11 @@ def second_word(model: DuplicationModel, ids: Tensor, rounds: int) -> tuple[Tens
     return model(ids, rounds)[:, half:-1], ids[:, half + 1 :]
 
 
-def trained(rounds: int, seed: int, steps: int = STEPS, tell: Progress = silent) -> DuplicationModel:
+def trained(rounds: int, seed: int, steps: int = STEPS) -> DuplicationModel:
     """A model after training with that many rounds; a function of the seed."""
     model = DuplicationModel(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.0, betas=(0.9, 0.98))
     for step in range(steps):
-        turns.step()
-        if step % SHOWN == 0:
-            tell(step / steps, f"{step:,} of {steps:,} steps")
         for group in optimizer.param_groups:
             group["lr"] = RATE * min(1.0, (step + 1) / WARMUP, 3 * (1 - step / steps))
         logits, labels = second_word(model, texts(TEXTS, model.random), rounds)
@@ -111,12 +121,6 @@ def accuracy(model: DuplicationModel, rounds: int, count: int = 200) -> float:
     return float((logits.argmax(-1) == labels).float().mean())
 
 
-def repeat(rounds: int, tell: Progress) -> dict[int, float]:
-    """The accuracies of the model of seed 0, trained once more, by the rounds at evaluation."""
-    model = trained(rounds, 0, tell=tell)
-    return {other: accuracy(model, other) for other in EVALUATED}
-
-
 def sweep(done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
     known = {(row.trained, row.seed) for row in done}
     for seed in range(seeds):
@@ -132,6 +136,7 @@ def sweep(done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
 def cli_duplication(seeds: int) -> None:
     """Run what is missing."""
     torch.set_num_threads(1)
-    for rows in sweep(stored(), seeds):
-        append(rows, FILE)
+    file = results("duplication")
+    for rows in sweep(measured(file, Row), seeds):
+        append(rows, file)
         print(*(f"{row.trained} {row.evaluated}: {row.accuracy:.3f}" for row in rows), flush=True)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,22 @@ import torch
 from torch import Tensor, nn
 
 from core import checkpoints, patterns
-from core.efficiency.facts import BLOCK, EDGES, FACTS, FILE, LENGTH, SIDE, TRAINED, Row, stored
-from core.efficiency.lengths import machine
 from core.sparse.layout import Sparsity
+from core.studies import results
+from core.table import measured
 from lab import corpus
 from lab.files import append
+from lab.lengths import machine
 from lab.recipe import SourceFile
 from lab.tokens import Ints
 
+LENGTH, FACTS = 1024, 4
+"""Tokens of a measured text, and the facts in it."""
+BLOCK, SIDE = 32, 64
+"""BigBird's block, and Longformer's window on each side, in tokens."""
+EDGES = (32, 64, 128, 256, 512, 768, LENGTH)
+"""Distances are measured in bins that end at these."""
+TRAINED = ("full", "bigbird", "longformer", "window")
 WIDTH, HEADS, NEAR = 64, 2, 6
 JOINED = 8.0
 """The initial bias to the third token before: most of the weight among 1,024 tokens."""
@@ -99,6 +108,23 @@ PLACES = [
 ]
 TEXTS = 200
 """Measured texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One trained model, or a baseline, at one range of distances."""
+
+    pattern: str
+    distance: int
+    """The end of the range, in tokens between question and fact."""
+    seed: int
+    accuracy: float
+    """Share of the questions that are answered, places being sampled uniformly."""
+    asked: int
+    steps: int
+    seconds: float
+    """Processor time of the training, on one thread."""
+    machine: str
 
 
 class Words:
@@ -280,6 +306,7 @@ def sweep(folder: Path, done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
 def cli_facts(folder: Path, seeds: int) -> None:
     """Run what is missing."""
     torch.set_num_threads(1)
-    for rows in sweep(folder, stored(), seeds):
-        append(rows, FILE)
+    file = results("facts")
+    for rows in sweep(folder, measured(file, Row), seeds):
+        append(rows, file)
         print(*(f"{row.pattern} up to {row.distance}: {row.accuracy:.3f}" for row in rows), flush=True)

@@ -18,9 +18,9 @@ import torch
 
 from core import checkpoints
 from core.costs.trained import BATCHES, FOLDER, NOISY, RATES, SIZES, SWEPT, TOKENS, Noisy, Run, fit, read
-from core.efficiency.noise import Noise, live, measure
 from lab import recipe as recipes
 from lab.files import append
+from lab.noise import Noise, live, measure
 from lab.objectives import build
 from lab.train import STATE, Trainer
 

@@ -8,14 +8,12 @@ from core.ui.demos.fill_mask import MASKS
 from core.ui.demos.generate import GENERATE
 from core.ui.demos.rewrite import REWRITE
 from core.ui.demos.sparse import SPARSE, WINDOW
-from core.ui.efficient.batches import BATCH
-from core.ui.efficient.measured import MEASURED
 from core.ui.efficient.saved import saving
 
 _ENCODER = replace(MASKS, fits=lambda spec: MASKS.fits(spec) and not (WINDOW.fits(spec) or SPARSE.fits(spec)))
 """Of a host's FNet or Funnel, whose way to save has no demo of its own."""
 DEMOS = (_ENCODER, REWRITE, HASHING, READING, GENERATE, WINDOW, SPARSE)
-PAGE = branch_page("efficient", *DEMOS, below=saving, more=(MEASURED, BATCH))
+PAGE = branch_page("efficient", *DEMOS, below=saving)
 
 if __name__ == "__main__":
     PAGE.run()

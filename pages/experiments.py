@@ -4,7 +4,10 @@ from core.ui.experiments import PAGE as SLUG
 from core.ui.experiments import experiment
 from core.ui.section import Page
 
-STUDIES = ("pretraining", "distillation", "widths")
+STUDIES = (
+    *("pretraining", "distillation", "widths", "compression"),
+    *("lengths", "facts", "duplication", "batches", "noise"),
+)
 PAGE = Page(SLUG, tuple(map(experiment, STUDIES)))
 
 if __name__ == "__main__":

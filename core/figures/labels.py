@@ -4,6 +4,7 @@ plotly reads a small HTML of its own in labels. Of its entities it knows these t
 quotation marks stay as they are, since no label stands inside an attribute.
 """
 
+import re
 from html import escape
 
 from core.content import content
@@ -30,8 +31,8 @@ def short(number: int) -> str:
 
 
 def whole(text: str) -> str:
-    """A round number without its empty decimals: ``10.0 M`` as ``10 M``."""
-    return text.replace(".00", "").replace(".0", "")
+    """A round number without its empty decimals: ``10.0 M`` as ``10 M``; ``1.02 k`` stays."""
+    return re.sub(r"\.0+(?!\d)", "", text)
 
 
 def in_words(number: int) -> str:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.heatmap import Labels, heat_map, names
+from core.figures.heatmap import Labels, heat_map
 from core.figures.labels import in_words, label
 from core.figures.lines import Line, line_chart
 from core.figures.plot import ABOVE, DASHES, Json, band, box, figure, note, scatter, title, upright
 from core.lazy import go
 from core.sparse.layout import KIND_NAMES, Cost
-from core.theme import ORANGE, PURPLE, Theme
+from core.theme import PURPLE, Theme
 
 _WORDS_UP_TO = 96  # blocks: beyond, hover texts are shortened to keep the figure small
 _SHORT = ("not computed", "window", "global", "random")
@@ -300,50 +300,6 @@ def stored_by_depth(
         height=330,
         xaxis={"tickvals": list(depths)},
         yaxis={"rangemode": "tozero"},
-        theme=theme,
-    )
-
-
-def duplication(
-    shares: Sequence[Sequence[float]], trained: Sequence[str], evaluated: Sequence[str], *, theme: Theme
-) -> go.Figure:
-    """Accuracies of models (rows) by the attention of their evaluation (columns), from 0 to 1."""
-    return heat_map(
-        np.array(shares),
-        names([f"trained: {name}" for name in trained]),
-        names(evaluated),
-        theme,
-        ends=(0.0, 1.0),
-        texts=[[f"{100 * share:.1f}%" for share in row] for row in shares],
-        hovertemplate="%{z:.1%}<extra></extra>",
-        height=80 + 40 * len(trained),
-    )
-
-
-def by_distance(
-    names: Sequence[str],
-    ends: Sequence[int],
-    shares: Sequence[Sequence[float]],
-    ranges: Sequence[Sequence[tuple[float, float]]],
-    *,
-    theme: Theme,
-) -> go.Figure:
-    """Accuracies, from 0 to 1, against the distance in tokens, a line for each name, with the least and the largest of
-    its seeds; the last one is a baseline."""
-    colors = (theme.muted, PURPLE, theme.primary, ORANGE, theme.muted)
-    lines = [
-        Line(name, list(map(str, ends)), own, color, "dot" if own is shares[-1] else "solid", ranges=seeds)
-        for name, own, seeds, color in zip(names, shares, ranges, colors, strict=True)
-    ]
-    return line_chart(
-        lines,
-        "accuracy",
-        across="distance of the fact, up to (tokens)",
-        hover="up to %{x} tokens: %{y:.0%}",
-        height=360,
-        xaxis={"type": "category"},
-        yaxis={"tickformat": ".0%", "range": [0, 1.03]},
-        **_LEGEND,
         theme=theme,
     )
 

@@ -33,7 +33,7 @@ def written(value: float, unit: Unit) -> str:
         case "nats" | "bits":
             return f"{value:.2f}".replace("-", "−")
         case "count":
-            return whole(short(round(value)))
+            return f"{value:,.0f}" if value < 1e5 else whole(short(round(value)))
     return f"{value:.2g}".replace("-", "−")
 
 
@@ -50,7 +50,7 @@ def in_words(spread: Spread, unit: Unit) -> str:
 def study_lines(study: Study, x: Axis, y: Axis, chosen: Mapping[str, Cell], theme: Theme) -> list[Line]:
     """A line for each value of the series among the chosen rows, then the baselines."""
     rows = select(study.rows, {**study.where, **chosen})
-    keys = list(dict.fromkeys(row[study.series.column] for row in rows))
+    keys = list(dict.fromkeys(row[study.series.column] for row in rows if row[y.column] != ""))
     lines = []
     for number, key in enumerate(keys):
         part = [row for row in rows if row[study.series.column] == key]
@@ -58,7 +58,8 @@ def study_lines(study: Study, x: Axis, y: Axis, chosen: Mapping[str, Cell], them
         lines.append(_line(study, study.series.label(key), x, y, part, (color, dash), banded=len(keys) <= _BANDED))
     if study.kind == "front":
         edge = front([(float(row[x.column]), float(row[y.column])) for row in rows], y.better)
-        lines.append(Line(sentence("Front"), [at for at, _ in edge], [value for _, value in edge], theme.ink, "dot"))
+        best = [sentence("Front")] * len(edge)
+        lines.append(Line(best[0], [at for at, _ in edge], [value for _, value in edge], theme.ink, "dot", words=best))
     every = [at for line in lines for at in line.positions]
     for number, baseline in enumerate(study.baselines):
         followed: Where = {column: chosen[column] for column in baseline.follows}
@@ -82,12 +83,14 @@ def _line(
     if y.low:
         bounds = [study.curve(x.column, column, rows) for column in (y.low, y.high)]
         ranges = [(bounds[0][at].ends[0], bounds[1][at].ends[1]) for at in curve]
-    elif max(len(values.values) for values in curve.values()) > 1:
+    elif any(len(values.values) > 1 for values in curve.values()):
         if study.kind == "curves" and banded:
             spread = [values.deviation for values in curve.values()]
         else:
             ranges = [values.ends for values in curve.values()]
-    return Line(name, list(curve), means, *look, spread=spread, ranges=ranges)
+    words = [study.about.format(**next(row for row in rows if row[x.column] == at)) for at in curve if study.about]
+    positions = [x.names.get(str(at), str(at)) for at in curve] if x.names else list(curve)
+    return Line(name, positions, means, *look, spread=spread, ranges=ranges, words=words or None)
 
 
 def study_chart(study: Study, lines: Sequence[Line], x: Axis, y: Axis, *, theme: Theme) -> go.Figure:
@@ -96,15 +99,15 @@ def study_chart(study: Study, lines: Sequence[Line], x: Axis, y: Axis, *, theme:
         lines,
         y.title,
         across=x.title,
-        hover="%{x}: %{y:.1%}" if y.unit == "share" else "%{x}: %{y:.4g}",
+        hover=("%{customdata}: " if study.about else "%{x}: ") + ("%{y:.1%}" if y.unit == "share" else "%{y:.4g}"),
         xaxis=_axis(x, sorted({at for line in lines for at in line.positions}, key=order)),
         yaxis={"tickformat": ".0%"} if y.unit == "share" else {"type": "log", "dtick": 1} if y.log else {},
         height=420,
         theme=theme,
     )
     if study.kind != "curves":
-        names = {line.name for line in lines} - {sentence("Front"), *(baseline.name for baseline in study.baselines)}
-        made.update_traces(mode="markers", selector=lambda trace: trace.name in names)
+        drawn = {sentence("Front"), *(baseline.name for baseline in study.baselines)}
+        made.for_each_trace(lambda trace: trace.update(mode="lines" if trace.name in drawn else "markers"))
     return made
 
 
@@ -115,7 +118,8 @@ def _axis(axis: Axis, positions: Sequence[Cell]) -> Json:
     apart = all(_APART * float(low) <= float(high) for low, high in pairwise(positions))
     if axis.log and apart and len(positions) <= _TICKS:
         return kind | {"tickvals": list(positions), "ticktext": [written(float(at), axis.unit) for at in positions]}
-    return kind | ({"dtick": 1} if axis.log else {})
+    suffix = {"tickformat": "~s", "ticksuffix": "B"} if axis.unit == "bytes" else {}
+    return kind | ({"dtick": 1} if axis.log else {}) | suffix
 
 
 def study_alt(lines: Sequence[Line], x: Axis, y: Axis) -> str:

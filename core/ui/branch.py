@@ -74,14 +74,12 @@ def branch_page(
     branch: Branch,
     *demos: Demo,
     below: Callable[[BranchView], None] | None = None,
-    more: Sequence[Section] = (),
     own: Mapping[str, Section] | None = None,
 ) -> Page:
     """The page of a branch; the first of the demos that fit a model is its default.
 
     Args:
         below: what stands below the demo of every system.
-        more: sections at the end.
         own: by system, the demo of a model that is no language model, which opens in place of a live model's.
     """
     own = own or {}
@@ -94,7 +92,6 @@ def branch_page(
             Section("demo", partial(_live, demos, own, below), (choice, *params.values()), folder="branch"),
             Section("tree", _tree, TREE, folder="branch"),
             Section("facts", _facts, folder="branch"),
-            *more,
         ),
         params=(SYSTEM, MODEL, TEXT, COVER),
         branch=branch,

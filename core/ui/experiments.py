@@ -41,7 +41,8 @@ def draw(view: View, study: Study) -> None:
     ).draw(view.state)
     common.say("Verdict", verdict=study.conclusion(in_words))
     view.try_and_notice()
-    common.note("Setup", varied=study.varied, held=study.held, repeat=study.repeat)
+    spread = common.words.label("spread") if study.seeds and not y.low else ""
+    common.note("Setup", varied=study.varied, held=study.held, spread=spread, repeat=study.repeat)
     if view.words.has("How it works"):
         view.how_it_works()
 

@@ -377,24 +377,3 @@ def test_reading_further_is_measured_at_several_lengths() -> None:
     assert f"{len(SAMPLE)} bytes of context" in charts(at)[0].alt
     at.text_area[0].set_value("Too short.").run()
     assert "at least 256" in shown(at)
-
-
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ({}, "times smaller"),
-        ({"pruned": "0", "bits": "32", "heads": "75"}, "75% of the heads removed"),
-        ({"pruned": "0", "bits": "32", "layers": "2", "model": "atlas-gpt-2"}, "2 layers removed"),
-        ({"pruned": "30", "bits": "4", "heads": "50", "layers": "1"}, "30% pruned, 50% of the heads removed, 1 layer"),
-        ({}, "in memory instead of 13.5 MB"),
-        ({}, "Stored points were measured on AMD EPYC, 2 processors"),
-        ({"model": "atlas-t5"}, "Le chat dort sur la chaise."),
-        ({"model": "atlas-electra"}, "bits per token, replaced or not"),
-        ({"sentence": "No mask at all."}, "There is no mask in this text"),
-        ({"pruned": "31", "bits": "x"}, "must be one of"),
-    ],
-)
-def test_compression_answers_from_measured_points(query: dict[str, str], said: str) -> None:
-    at = opened("zoo", tab="compression", **query)
-    assert "times smaller" in shown(at)
-    assert said in shown(at)

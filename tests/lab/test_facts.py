@@ -1,4 +1,4 @@
-"""Facts far from their questions: the texts, the patterns, and the stored accuracies by distance."""
+"""Facts far from their questions: the texts, the patterns, and whether the stored runs are complete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.efficiency import facts as stored
+from core.studies import results
+from core.table import measured
 from lab import facts
 from tests import tinycorpus
 
@@ -31,18 +32,18 @@ def test_each_question_has_its_fact_in_the_text(words: facts.Words) -> None:
             assert text[row, place] == answers[row, number]
             assert text[row, place - 3] == text[row, at - 3]
             assert (text[row, place - 2 : place]).tolist() == (text[row, at - 2 : at]).tolist()
-        assert len(set(answers[row])) == len(set(where[row])) == stored.FACTS
+        assert len(set(answers[row])) == len(set(where[row])) == facts.FACTS
 
 
 def test_a_window_ends_and_global_questions_reach_every_token() -> None:
     asked = int(facts.ASKED[-1])
-    reach = {pattern: facts.allowed(pattern, 256)[asked] for pattern in stored.TRAINED}
+    reach = {pattern: facts.allowed(pattern, 256)[asked] for pattern in facts.TRAINED}
     assert reach["full"].all()
     assert reach["bigbird"].all()
     assert reach["longformer"].all()
-    assert reach["window"].nonzero().flatten().tolist() == list(range(asked + stored.SIDE + 1))
+    assert reach["window"].nonzero().flatten().tolist() == list(range(asked + facts.SIDE + 1))
     inside = facts.allowed("longformer", 256)[128]
-    assert int(inside.sum()) == 2 * stored.SIDE + 1 + 2 + 5 * stored.FACTS
+    assert int(inside.sum()) == 2 * facts.SIDE + 1 + 2 + 5 * facts.FACTS
 
 
 def test_a_model_reads_what_its_pattern_reaches_and_is_a_function_of_the_seed(words: facts.Words) -> None:
@@ -50,7 +51,7 @@ def test_a_model_reads_what_its_pattern_reaches_and_is_a_function_of_the_seed(wo
     assert torch.equal(one.embeddings.weight, again.embeddings.weight)
     ids, _, _ = words.texts(1, 256, np.random.default_rng(2))
     beyond = ids.clone()
-    beyond[:, int(facts.ASKED[-1]) + 2 * stored.SIDE + 1 :] = words.stop
+    beyond[:, int(facts.ASKED[-1]) + 2 * facts.SIDE + 1 :] = words.stop
     with torch.no_grad():
         torch.testing.assert_close(one(ids, "window"), one(beyond, "window"))
         assert not torch.allclose(one(ids, "bigbird"), one(beyond, "bigbird"), atol=1e-3)
@@ -61,13 +62,9 @@ def test_accuracy_by_distance_by_hand() -> None:
     assert list(facts.binned(right, apart)) == [(32, 0.5, 2), (768, 1.0, 1)]
 
 
-def test_the_sweep_is_whole_and_only_the_window_misses_what_is_far() -> None:
-    rows = stored.stored()
+def test_the_stored_runs_are_complete() -> None:
+    rows = measured(results("facts"), facts.Row)
     seeds = {row.seed for row in rows}
     runs = {(row.pattern, row.distance, row.seed) for row in rows if row.pattern != "nearest"}
-    assert runs == {(name, end, seed) for name in stored.TRAINED for end in stored.EDGES for seed in seeds}
-    assert len(rows) == len(runs) + len(stored.EDGES)
-    far = {name: stored.accuracies(name, stored.LENGTH) for name in (*stored.TRAINED, "nearest")}
-    assert min(*far["full"], *far["bigbird"], *far["longformer"]) > 0.8
-    assert max(*far["window"], *far["nearest"]) < 0.4
-    assert stored.stored(stored.FILE.with_name("none.csv")) == ()
+    assert runs == {(name, end, seed) for name in facts.TRAINED for end in facts.EDGES for seed in seeds}
+    assert len(rows) == len(runs) + len(facts.EDGES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from copy import deepcopy
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,10 @@ import torch
 
 from core import checkpoints
 from core.costs.trained import BATCHES, RATES, Fitted, Run, best_rate, by_setting, fit, fitted_law, read
-from core.efficiency import duplication as stored
-from core.efficiency.noise import GROUP, STORY, WINDOW, Noise, live, measure
+from core.studies import results
+from core.table import measured
 from lab import duplication, scaling
+from lab.noise import GROUP, STORY, WINDOW, Noise, live, measure
 from tests import tinycorpus
 
 
@@ -25,7 +25,7 @@ def test_a_text_is_0w0w() -> None:
     assert torch.equal(first, second)
     assert (first[:, 0] == 0).all()
     assert first[:, 1:].min() >= 1
-    assert first[:, 1:].max() <= stored.SYMBOLS
+    assert first[:, 1:].max() <= duplication.SYMBOLS
     assert not torch.equal(ids[0], ids[1])
 
 
@@ -39,7 +39,7 @@ def test_hashing_in_one_chunk_is_full_attention_and_no_position_attends_to_a_lat
     later = ids.clone()
     later[:, 100:] = 1
     assert torch.allclose(model(later, 0)[:, :100], full[:, :100], atol=1e-5)
-    monkeypatch.setattr(duplication, "CHUNK", stored.POSITIONS)
+    monkeypatch.setattr(duplication, "CHUNK", duplication.POSITIONS)
     assert torch.allclose(model(ids, 2), full, atol=1e-5)
 
 
@@ -47,33 +47,17 @@ def test_training_is_a_function_of_the_seed_and_what_is_done_is_not_run_again() 
     one, again, other = (duplication.trained(1, seed, steps=2).positions for seed in (4, 4, 5))
     assert torch.equal(one, again)
     assert not torch.equal(one, other)
-    done = [stored.Row(rounds, 0, 0, 1.0, 1, 1.0, "") for rounds in stored.TRAINED]
+    done = [duplication.Row(rounds, 0, 0, 1.0, 1, 1.0, "") for rounds in duplication.TRAINED]
     assert list(duplication.sweep(done, 1)) == []
 
 
-def test_a_model_trained_again_leaves_torchs_generator_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplication, "trained", partial(duplication.trained, steps=2))
-    told: list[float] = []
-    torch.manual_seed(5)
-    found = duplication.repeat(1, lambda share, doing: told.append(share))
-    after = torch.rand(1)
-    assert list(found) == list(stored.EVALUATED)
-    assert told == [0.0]
-    torch.manual_seed(5)
-    assert torch.equal(after, torch.rand(1))
-
-
-def test_the_sweep_is_whole_and_more_rounds_help_a_model_trained_with_one() -> None:
-    rows = stored.stored()
+def test_the_stored_runs_of_duplication_are_complete() -> None:
+    rows = measured(results("duplication"), duplication.Row)
     runs = {(row.trained, row.evaluated, row.seed) for row in rows}
     seeds = {row.seed for row in rows}
-    assert runs == {(one, other, seed) for one in stored.TRAINED for other in stored.EVALUATED for seed in seeds}
+    whole = {(n, other, seed) for n in duplication.TRAINED for other in duplication.EVALUATED for seed in seeds}
+    assert runs == whole
     assert len(rows) == len(runs)
-    one = [stored.accuracy(1, rounds) for rounds in (1, 2, 4, 8)]
-    assert one == sorted(one)
-    assert one[0] + 0.05 < one[-1]
-    assert stored.accuracy(0, 0) > 0.95 > stored.accuracy(0, 1)
-    assert stored.stored(stored.FILE.with_name("none.csv")) == ()
 
 
 def test_a_fit_finds_the_law_that_made_the_losses() -> None:
@@ -104,7 +88,7 @@ def test_the_best_rate_is_the_lowest_point_of_a_parabola() -> None:
     runs = [Run(2, 32, 1, 128, rate, 0, 1, 3 + math.log(rate / 5e-3) ** 2) for rate in RATES]
     assert best_rate(runs, 128) == pytest.approx((5e-3, 3))
     assert best_rate(runs[3:], 128) == (RATES[3], runs[3].loss), "at an end nothing is interpolated"
-    stored = read(Run, "batches")
+    stored = measured(results("batches"), Run)
     assert len(stored) >= len(BATCHES) * len(RATES)
     assert {best_rate(stored, batch)[0] for batch in BATCHES}.isdisjoint({RATES[0], RATES[-1]})
 

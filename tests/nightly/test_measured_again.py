@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from core import checkpoints
-from core.efficiency import compress
-from core.efficiency.compress import Measured, Recipe, precomputed
-from core.efficiency.duplication import stored as stored_duplication
 from core.finetuning import record, trainable
 from core.finetuning.examples import TEN, parse, ready
 from core.finetuning.setup import Setup, baselines, usual_rate
 from core.finetuning.train import fine_tune
-from lab import duplication
+from core.studies import results
+from core.table import measured
+from lab import compress, duplication
+from lab.compress import Measured, Recipe, precomputed
 from tests.unit.test_finetuning import LINES
 
 
@@ -64,7 +64,9 @@ def test_the_stored_points_are_measured_again() -> None:
 
 
 def test_a_model_of_the_duplication_task_is_trained_again() -> None:
-    """As the page does by a click; many steps enlarge the differences of rounding."""
-    again = duplication.repeat(0, lambda share, doing: None)
-    stored = {row.evaluated: row.accuracy for row in stored_duplication() if (row.trained, row.seed) == (0, 0)}
-    assert again == pytest.approx(stored, abs=0.05)
+    """Many steps enlarge the differences of rounding."""
+    model = duplication.trained(0, 0)
+    rows = [row for row in measured(results("duplication"), duplication.Row) if (row.trained, row.seed) == (0, 0)]
+    assert {row.evaluated: duplication.accuracy(model, row.evaluated) for row in rows} == pytest.approx(
+        {row.evaluated: row.accuracy for row in rows}, abs=0.05
+    )

@@ -122,7 +122,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/directions": ("Measured",),
     "demos/three-masks": ("Measured",),
     "demos/window": ("Pattern", "Distance"),
-    "efficient/measured": ("Crossing", "Fused", "Machine"),
     "efficient/saved": ("Saved", "Trained"),
     "training/curve": ("Recorded",),
     "training/train": ("Status", "Construction", "Flipped"),

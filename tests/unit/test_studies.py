@@ -8,6 +8,7 @@ import pytest
 
 from core import studies
 from core.errors import ContentUnusable
+from core.figures.labels import short, whole
 from core.figures.study import in_words, study_alt, study_chart, study_lines, written
 from core.studies import Spread, front
 from core.theme import THEMES
@@ -131,6 +132,7 @@ def test_lines_have_a_mean_a_spread_and_a_baseline(folder: Path) -> None:
 
 def test_numbers_as_a_verdict_writes_them() -> None:
     assert [written(0.1234, "share"), written(-0.021, "points"), written(443e3, "count")] == ["12.3%", "−2.1", "443 k"]
+    assert [written(1024, "count"), written(5613.2, "count")] == ["1,024", "5,613"]
     assert [written(1.5e6, "bytes"), written(0.00233, "seconds")] == ["1.50 MB", "2.33 ms"]
     assert written(0.578, "number") == "0.58"
 
@@ -164,3 +166,7 @@ def test_every_setting_of_distillation_beats_the_labels_alone() -> None:
             setting: studies.Where = {"model": "student", "alpha": alpha, "temperature": temperature, "step": 100}
             rows = studies.select(study.rows, setting)
             assert study.spread("accuracy", rows).minus(alone).positive, (alpha, temperature)
+
+
+def test_a_round_number_loses_its_empty_decimals_alone() -> None:
+    assert [whole(short(count)) for count in (10_000_000, 1024, 2_050, 60)] == ["10 M", "1.02 k", "2.05 k", "60"]

@@ -109,8 +109,6 @@ def test_the_head_of_a_long_table_and_of_a_wide_one() -> None:
 
 # What is read again by the program itself and stands in the repository or beside a checkpoint: never a visitor's text.
 ASSET_WRITERS = {
-    "efficiency/compress.py",
-    "efficiency/lengths.py",
     "finetuning/curve.py",
 }
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from statistics import median
 from typing import Any
 
 import streamlit as st
 
 from core.checkpoints.spec import Checkpoint
-from core.efficiency import buckets, duplication, samples
+from core.efficiency import buckets, samples
 from core.efficiency.buckets import Buckets
-from core.efficiency.lengths import plain_machine
 from core.efficiency.reversible import stored_by_depth
 from core.figures import sparse as figures
 from core.figures.labels import percent
@@ -19,6 +17,7 @@ from core.sparse.reformer import by_context, count_scores, inversion_error, shap
 from core.table import Table
 from core.ui.demos.cover import choice_judge
 from core.ui.demos.demo import Demo, DemoView, Menu
+from core.ui.links import page_link
 from core.ui.page import theme
 from core.ui.param import Integer, Seed, Text
 
@@ -70,8 +69,6 @@ def hashing_demo(view: DemoView) -> None:
     view.try_and_notice()
     with st.expander("Cost against length"):
         _growth(view, hashing.chunk)
-    with st.expander(view.words.label("duplication")):
-        _duplication(view)
     # computed when opened: they take seconds
     for name, label, draw in (
         ("recall", "Recall against work", partial(_recall, view, ids, layer - 1, head - 1, seed)),
@@ -81,6 +78,7 @@ def hashing_demo(view: DemoView) -> None:
         if box.open:
             with box:
                 draw()
+    page_link("experiments", view.words.label("duplication"), {"tab": "duplication"}, icon=":material/arrow_forward:")
     config, n = view.checkpoint.model.config, len(text.encode())
     view.how_it_works(
         "Formula",
@@ -174,36 +172,6 @@ def _growth(view: DemoView, chunk: int) -> None:
     figure = figures.score_counts(_LENGTHS, full, list(hashed.items()), theme=theme())
     columns = {"Tokens": _LENGTHS, "Full": full, **hashed}
     view.picture("bucket-costs", figure, Table.from_columns(columns), note="Growth")
-
-
-def _duplication(view: DemoView) -> None:
-    """Draw the accuracy of models on 0w0w by rounds in training and at evaluation, as the sweep stored it."""
-    rows = duplication.stored()
-    known = {n: f"{n} round{'s' * (n > 1)}" if n else "full" for n in duplication.EVALUATED}
-    shares = [[duplication.accuracy(one, other) for other in known] for one in duplication.TRAINED]
-    table = [
-        (known[one], name, share, paper / 100)
-        for one, own, papers in zip(duplication.TRAINED, shares, duplication.PAPER, strict=True)
-        for name, share, paper in zip(known.values(), own, papers, strict=True)
-    ]
-    full, many, *_, few = shares[-1]
-    trained = [known[one] for one in duplication.TRAINED]
-    view.picture(
-        "duplication",
-        figures.duplication(shares, trained, [*known.values()], theme=theme()),
-        Table(("trained with", "evaluated with", "accuracy", "in the paper"), tuple(table)),
-        note="Duplication",
-        positions=duplication.POSITIONS,
-        symbols=duplication.SYMBOLS,
-        chance=f"{100 / duplication.SYMBOLS:.0f}",
-        few=f"{100 * few:.0f}",
-        many=f"{100 * many:.0f}",
-        full=f"{100 * full:.0f}",
-        seeds=len({row.seed for row in rows}),
-        steps=f"{rows[0].steps:,}",
-        seconds=f"{median(row.seconds for row in rows):.0f}",
-        machine=", ".join(dict.fromkeys(plain_machine(row.machine) for row in rows)),
-    )
 
 
 def reading_demo(view: DemoView) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from core.content import content
-from core.efficiency import facts, samples
+from core.efficiency import samples
 from core.efficiency.compare import AttentionCost, LongText, MaskedWord, prepare, token_counter
-from core.efficiency.lengths import plain_machine
 from core.figures import sparse as figures
 from core.figures.labels import sentence, short
 from core.figures.predictions import compared_bars
@@ -171,38 +168,6 @@ def growth(view: DemoView, costs: Sequence[Cost], here: int, name: str) -> None:
     """Draw cost against length: counts for one head, not measurements."""
     figure = figures.cost_curve(costs, here, name, theme=theme())
     view.picture(f"{name}-costs", figure, figures.cost_table(costs))
-
-
-def far_facts(view: DemoView) -> None:
-    """Draw how often small models answer from a fact by its distance, one model a pattern, as the sweep stored it."""
-    words, rows = content("demos", "facts"), facts.stored()
-    names = {**facts.TRAINED, "nearest": facts.BASELINES["nearest"]}
-    seeds = {name: [facts.accuracies(name, end) for end in facts.EDGES] for name in names}
-    shares = {name: list(map(fmean, own)) for name, own in seeds.items()}
-    ends = {name: [(min(values), max(values)) for values in own] for name, own in seeds.items()}
-    numbers: dict[str, str | int] = {"frequent": f"{100 / facts.PLACES:.0f}", "stated": f"{100 / facts.FACTS:.0f}"}
-    far = {name: f"{100 * own[-1]:.0f}" for name, own in shares.items()}
-    first = next(row for row in rows if row.steps)
-    seconds = sorted({row.seconds for row in rows if row.steps})
-    numbers |= {"tokens": f"{facts.LENGTH:,}", "facts": facts.FACTS, "side": facts.SIDE, "block": facts.BLOCK}
-    numbers |= {"steps": f"{first.steps:,}", "seeds": len({row.seed for row in rows if row.steps})}
-    numbers |= {"seconds": f"{seconds[len(seconds) // 2]:.0f}", "machine": plain_machine(first.machine)}
-    Panel(
-        "facts",
-        words.part("Title"),
-        figures.by_distance([*names.values()], facts.EDGES, [*shares.values()], [*ends.values()], theme=theme()),
-        words.part("Alt", **far),
-        Table(
-            ("pattern", "distance up to", "accuracy", "least of the seeds", "largest"),
-            tuple(
-                (names[name], end, share, *own)
-                for name in names
-                for end, share, own in zip(facts.EDGES, shares[name], ends[name], strict=True)
-            ),
-        ),
-        note=words.part("Note", **numbers),
-        heading=True,
-    ).draw(view.state)
 
 
 def below(view: DemoView, long: LongText, note: str, drawn: Mapping[str, Callable[[], None]]) -> None:

@@ -28,7 +28,6 @@ from core.ui.demos.long_text import (
     TOKENS,
     below,
     costs_of,
-    far_facts,
     filled_masks,
     growth,
     long_text,
@@ -36,6 +35,7 @@ from core.ui.demos.long_text import (
     text_controls,
 )
 from core.ui.demos.steps import going
+from core.ui.links import page_link
 from core.ui.page import theme
 from core.ui.param import Integer, Seed, Text, Toggle
 
@@ -169,8 +169,8 @@ def _below(view: DemoView, comparison: Comparison, long: LongText, sparsity: Spa
         )
 
     tabs = {"Cost against length": costs, "Formula": formula, "What the library does": library}
-    tabs["Far facts"] = partial(far_facts, view)
     below(view, long, view.words.label("text"), tabs)
+    page_link("experiments", view.words.label("facts"), {"tab": "facts"}, icon=":material/arrow_forward:")
 
 
 SPARSE = Demo(
@@ -292,8 +292,9 @@ def _below_windows(
         view,
         long,
         f"Global: {named}.",
-        {"Cost against length": costs, "Formula": formula, "Far facts": partial(far_facts, view)},
+        {"Cost against length": costs, "Formula": formula},
     )
+    page_link("experiments", view.words.label("facts"), {"tab": "facts"}, icon=":material/arrow_forward:")
 
 
 WINDOW = Demo("window", draw_window, lambda spec: spec.offers("window"), (OWN_TEXT, SAMPLE, TOKENS, SIDE, WORDS, START))

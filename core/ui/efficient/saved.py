@@ -129,7 +129,7 @@ def _smaller(view: BranchView, system: System) -> None:
         operations=percent(student.operations / parent.operations),
     )
     _to("experiments", "distillation", view, tab="distillation")
-    _to("zoo", "compression", view, tab="compression")
+    _to("experiments", "compression", view, tab="compression")
 
 
 def _examples(view: BranchView, system: System) -> None:

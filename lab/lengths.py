@@ -6,9 +6,8 @@
     flex     the sparse blocks by flex_attention, compiled         as sparse
 
 On a CPU flex_attention skips blocks only if it is compiled, which needs a C++ compiler and many seconds for the first
-text; uncompiled it computes and stores all scores. A server therefore does not offer it: ``python -m lab lengths``
-measures it where a compiler is. The kinds take turns, so that other load affects all; medians are reported, with the
-fastest and the slowest run. ``assets/measured/lengths.csv`` has one such measurement.
+text; uncompiled it computes and stores all scores. The kinds take turns, so that other load affects all; medians are
+reported, with the fastest and the slowest run.
 """
 
 from __future__ import annotations
@@ -20,30 +19,24 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
-from math import exp, log
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BeforeValidator
 
 from core.efficiency.timing import alternated
 from core.lazy import torch
-from core.settings import ASSETS
 from core.sparse.bigbird import Gather, sparse_attention
 from core.sparse.encoder import by_mask, measure_peak
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, cost
-from core.table import measured
 
 KINDS = {"full": "full", "sparse": "sparse, gathered", "fused": "full, fused kernel", "flex": "sparse, flex_attention"}
-HERE = ("full", "sparse", "fused")
-"""The kinds that a server measures for a visitor."""
+PLAIN = ("full", "sparse", "fused")
+"""The kinds that need no compiler."""
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
 WIDTH = 64
 SPARSITY = Sparsity()
 ROUNDS = 7
-FILE = ASSETS / "measured" / "lengths.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,7 @@ def scores(kind: str, tokens: int) -> int:
 
 def measure(
     lengths: Sequence[int] = LENGTHS,
-    kinds: Sequence[str] = HERE,
+    kinds: Sequence[str] = PLAIN,
     *,
     rounds: int = ROUNDS,
     clock: Callable[[], float] = time.perf_counter,
@@ -140,44 +133,10 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} processors"
 
 
-def plain_machine(name: str) -> str:
-    """A machine's name without marks of Markdown."""
-    return "".join(letter for letter in name if letter.isalnum() or letter in " ,.()@-")
-
-
-def write(rows: Sequence[Row], path: Path = FILE) -> None:
+def write(rows: Sequence[Row], path: Path) -> None:
     """Write the rows as CSV."""
     path.parent.mkdir(exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(asdict(rows[0])), lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
-
-
-@lru_cache(maxsize=1)
-def stored(path: Path = FILE) -> tuple[Row, ...]:
-    """The rows of the measurement that comes with the Atlas."""
-    return measured(path, Row)
-
-
-def slope(tokens: Sequence[int], values: Sequence[float]) -> float:
-    """The exponent of the power law through the points (least squares on logarithms): 2 is quadratic."""
-    return float(np.polyfit(np.log(tokens), np.log(values), 1)[0])
-
-
-def crossing(rows: Sequence[Row], kind: str = "sparse", than: str = "full") -> int | None:
-    """The length from which ``kind`` stays faster than another kind, between two measured ones on logarithms.
-
-    None where it is not faster at the longest one; the shortest length where it is faster at all.
-    """
-    mine, other = ({row.tokens: row.seconds for row in rows if row.kind == one} for one in (kind, than))
-    lengths = sorted(mine.keys() & other.keys())
-    gaps = [log(mine[n] / other[n]) for n in lengths]
-    if not gaps or gaps[-1] >= 0:
-        return None
-    slower = [at for at, gap in enumerate(gaps) if gap >= 0]
-    if not slower:
-        return lengths[0]
-    at = slower[-1]
-    low, high = log(lengths[at]), log(lengths[at + 1])
-    return round(exp(low + (high - low) * gaps[at] / (gaps[at] - gaps[at + 1])))

@@ -13,12 +13,12 @@ bits           32, 16: floating point. 8: integers with a scale for each row of 
 The four combine: heads are those of the layers that are left, and of a removed head's weights as many are pruned as of
 all. Stored bytes are those of a file: a pruned matrix has a bit for each weight and the values that are left. Bytes in
 memory are counted in the model that runs here: its zeros, its removed heads and its rounded weights take full space,
-packed integers take theirs. Quality is measured by the passes of `core.efficiency.heldout`.
+packed integers take theirs. Quality is measured by the passes of `lab.heldout`.
 
 Computed are 32 and 16 bits in float32 (16 after rounding), 8 bits by integer kernels, 4 bits in float32 after rounding:
 PyTorch's int4 kernels for CPUs take bfloat16 inputs, which this processor may only emulate.
 
-The measurements are stored in ``assets/compression.csv``, which is read without torch.
+The measurements are the study ``compression``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from __future__ import annotations
 import copy
 import csv
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache, partial
 from itertools import product
@@ -35,27 +35,19 @@ from typing import Any
 
 from core import checkpoints
 from core.attention.ablation.ablate import Head, HeadMask
-from core.attention.ablation.question import Question, Reader, best, prepare_question
 from core.attention.architectures.layout import AttentionLayer
-from core.attention.architectures.recording import private_twin
 from core.attention.architectures.vectors import attention_layers
 from core.attention.roles.rolefiles import EFFECTS, OUTPUT
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
-from core.efficiency import heldout
-from core.efficiency.lengths import machine
 from core.efficiency.timing import alternated
 from core.errors import InputUnusable, OutOfRange
-from core.language.replaced import detect
-from core.language.tasks import tasks
-from core.language.tokens import label
-from core.language.translate import rewrite
-from core.language.types import Decoding
 from core.lazy import Tensor, nn, torch
-from core.settings import ASSETS
-from core.turns import turns
+from core.studies import results
+from lab import heldout
+from lab.lengths import machine
 
-FILE = ASSETS / "compression.csv"
+FILE = results("compression")
 PRUNED, HEADS, LAYERS, BITS = (0, 30, 50, 70, 90), (0, 25, 50, 75), (0, 1, 2, 3), (32, 16, 8, 4)
 """The measured values: percent of weights, percent of heads, layers, bits of a weight."""
 SHARED: tuple[Trait, ...] = ("shared layers", "disentangled attention", "window", "hashing")
@@ -90,7 +82,7 @@ class Measured:
     bits_per_token: float
     """Mean :math:`-\\log_2 p` of these."""
     seconds: float
-    """Median of a forward pass over `core.efficiency.heldout.window`."""
+    """Median of a forward pass over `lab.heldout.window`."""
     fastest: float
     slowest: float
     machine: str
@@ -123,15 +115,6 @@ def precomputed() -> dict[str, dict[Recipe, Measured]]:
             values: list[Any] = [kind(row[field.name]) for kind, field in zip(kinds, fields(Measured)[1:], strict=True)]
             found.setdefault(row["model"], {})[recipe] = Measured(recipe, *values)
     return found
-
-
-def pareto(points: Iterable[Measured]) -> tuple[Measured, ...]:
-    """The points that no other is both smaller and better than, from the smallest on."""
-    front: list[Measured] = []
-    for point in sorted(points, key=lambda point: (point.stored_bytes, point.bits_per_token)):
-        if not front or point.bits_per_token < front[-1].bits_per_token:
-            front.append(point)
-    return tuple(front)
 
 
 def write(measured: Mapping[str, Sequence[Measured]]) -> None:
@@ -328,7 +311,6 @@ def quality(checkpoint: Checkpoint, model: Any, watch: Watch = lambda share: Non
     nats = 0.0
     own = [*heldout.passes(checkpoint)]
     for number, (one, logits) in enumerate(zip(own, heldout.scored(checkpoint, model, own), strict=True)):
-        turns.step()
         watch(number / len(own))
         logs = logits.log_softmax(-1)
         right += int((logs.argmax(-1) == one.truth).sum())
@@ -367,41 +349,3 @@ def _timed(checkpoint: Checkpoint, known: Mapping[Recipe, Measured], recipe: Rec
     return replace(
         known[recipe], seconds=median(seconds), fastest=min(seconds), slowest=max(seconds), machine=machine()
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """What a model, whole or compressed, makes of a sentence."""
-
-    tokens: tuple[str, ...]
-    probabilities: tuple[float, ...]
-    output: str = ""
-    """The greedy output of an encoder-decoder."""
-
-
-def predictions(checkpoint: Checkpoint, recipe: Recipe, text: str, k: int = 5) -> tuple[Predicted, Predicted]:
-    """The top predictions of the whole and of the compressed model for the model's own question (`prepare_question`).
-
-    Of a discriminator: the tokens that were most probably replaced.
-
-    Raises:
-        InputEmpty, InputTooLong, InputUnusable: the text is empty, too long, or without a mask for an encoder.
-    """
-    question = prepare_question(checkpoint, text)
-    whole, compressed = private_twin(checkpoint), compress(checkpoint, recipe)
-    return _predicted(question, whole, text, k), _predicted(question, compressed, text, k)
-
-
-def _predicted(question: Question, model: Any, text: str, k: int) -> Predicted:
-    checkpoint, output = replace(question.checkpoint, model=model), ""
-    if checkpoint.spec.offers("detects replaced tokens"):
-        found = detect(checkpoint, text)
-        ordinary = [number for number, token in enumerate(found.after) if not token.special]
-        most = sorted(ordinary, key=lambda number: -found.probabilities[number])[:k]
-        named = tuple(f"{label(checkpoint.tokenizer, found.after[number].id)} ({number})" for number in most)
-        return Predicted(named, tuple(found.probabilities[number] for number in most))
-    if checkpoint.spec.offers("rewrites"):
-        steps = rewrite(checkpoint, text, tasks(checkpoint)[0].slug, Decoding(max_new_tokens=OUTPUT_TOKENS))
-        output = [*steps][-1].text
-    top = best(question, Reader(question, model).answers()[0], k)
-    return Predicted(top.tokens, top.probabilities, output)

@@ -27,7 +27,6 @@ from typing import Any
 from core.checkpoints.spec import Checkpoint
 from core.lazy import functional, torch
 from core.settings import ASSETS
-from core.turns import turns
 
 WINDOW, GROUP = 32, 5
 """Tokens of a window of a live model, and windows of a group."""
@@ -87,7 +86,6 @@ def measure(parameters: Sequence[Any], losses: Sequence[Callable[[], Any]], wind
         small = 0.0
         total: list[Any] = []
         for loss in losses[start : start + group]:
-            turns.step()
             with torch.enable_grad():
                 gradients = torch.autograd.grad(loss(), parameters)
             small += _square(gradients) / group
@@ -109,11 +107,6 @@ def live(checkpoint: Checkpoint) -> Iterator[Noise]:
         return functional.cross_entropy(logits, windows[at, 1:])
 
     yield from measure(list(model.parameters()), [partial(loss, at) for at in order], WINDOW, GROUP)
-
-
-def groups(checkpoint: Checkpoint) -> int:
-    """How many groups of windows the story has."""
-    return (len(_story(checkpoint)) - 1) // WINDOW // GROUP
 
 
 def _story(checkpoint: Checkpoint) -> list[int]:
