@@ -32,10 +32,10 @@ from core.language.pairs import score_pair
 from core.language.replaced import detect
 from core.language.translate import rewrite
 from core.language.types import Decoding, MaskPrediction
+from core.quiz import Answer
 from core.tokenizers.cut import cut
 from core.tokenizers.known import known
 
-Answer = str | int | float
 Way = Literal["Computed", "Counted", "Measured", "Published"]
 """Where an answer comes from: a run, a stored module tree, stored measurements, a paper. A part of the content each."""
 Short = Annotated[str, Field(max_length=2_000)]

@@ -18,7 +18,8 @@ Markdown the text, and a block between two lines ``+++`` holds the rest as TOML:
 
 ``view`` is the path and query of a view, as *Copy link* copies it; with ``covered = true`` it is covered until
 somebody has answered. A question has ``options``, or asks for a number that may be off by the share ``tolerance``. Its
-answer is a :mod:`check <core.lessons.checks>`.
+answer is a :mod:`check <core.lessons.checks>`. A wrong option may name its misconception: ``{ text = "cat",
+misconception = "...", because = "..." }``.
 
 Lessons of ``ATLAS_LESSONS_DIR`` are a host's. One that a visitor opens from a file or a link is data: nothing in it is
 read as Markdown, and its views and checks are held to the same rules.
@@ -40,11 +41,14 @@ from core import catalogue, checkpoints, links
 from core.content import Content, names, parse, toml, whole
 from core.errors import AtlasError, ContentUnusable
 from core.lessons import FOLDER, MOST_STEPS, MOST_VIEW
-from core.lessons.checks import Answer, AnyCheck
+from core.lessons.checks import AnyCheck
+from core.quiz import Option, Quiz
 from core.settings import ASSETS, settings
 
 MOST_CHARS = 100_000
 """Characters of a lesson's file."""
+MOST_OPTION = 400
+"""Characters of an option, of its misconception, and of what is said against it."""
 _NAME = re.compile(r"\d+-[a-z0-9-]{1,60}")
 _BLOCK = re.compile(r"^\+\+\+\n(.*?)^\+\+\+$", re.MULTILINE | re.DOTALL)
 _Line = Annotated[str, Field(min_length=1, max_length=400)]
@@ -71,7 +75,7 @@ class Step(_Strict):
     """Markdown, where the lesson is the host's or ours."""
     view: Annotated[str, Field(max_length=MOST_VIEW)]
     question: _Line | None = None
-    options: Annotated[list[_Line], Field(max_length=12)] = []
+    options: Annotated[list[Option], Field(max_length=12)] = []
     """In the order of the file; empty where the answer is a number."""
     tolerance: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     check: AnyCheck | None = None
@@ -84,6 +88,10 @@ class Step(_Strict):
 
     @model_validator(mode="after")
     def _question_has_an_answer(self) -> Step:
+        if any(not 0 < len(option.text) <= MOST_OPTION for option in self.options):
+            raise ValueError(f"an option has 1 to {MOST_OPTION} characters")
+        if any(max(len(option.misconception), len(option.because)) > MOST_OPTION for option in self.options):
+            raise ValueError(f"what is said of an option has at most {MOST_OPTION} characters")
         if (self.question is None) != (self.check is None):
             raise ValueError("a question needs a check, and a check a question")
         if len(self.options) == 1:
@@ -91,7 +99,7 @@ class Step(_Strict):
         if self.check is not None:
             if self.check.in_words != bool(self.options):
                 raise ValueError("a check that answers with a text needs options, and one with a number has none")
-            if missing := [text for text in self.check.among() if text not in self.options]:
+            if missing := [text for text in self.check.among() if text not in {option.text for option in self.options}]:
                 raise ValueError(f"the answer may be “{missing[0][:40]}”, which is no option")
         if self.covered and self.check is None:
             raise ValueError("a view is covered until its question is answered, and this step has none")
@@ -120,11 +128,12 @@ class Step(_Strict):
         query = urlencode(self.query)
         return f"/{'' if self.page == 'home' else self.page}{f'?{query}' if query else ''}"
 
-    def right(self, given: Answer, answer: Answer) -> bool:
-        """Whether what a visitor answered is what was computed."""
-        if isinstance(given, str) or isinstance(answer, str):
-            return given == answer
-        return abs(given - answer) <= self.tolerance * abs(answer) + 1e-9
+    @property
+    def quiz(self) -> Quiz | None:
+        """Its question."""
+        if self.question is None:
+            return None
+        return Quiz(text=self.question, options=tuple(self.options), tolerance=self.tolerance)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,11 @@ from functools import cache
 from itertools import accumulate
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
 from core.errors import RoomRefused, RoomUnknown
+from core.quiz import Option, Quiz
 from core.rooms.store import Memory, Store, redis_store
 from core.settings import raised_with, settings
 from core.words import JOINERS, graphemes
@@ -43,7 +44,6 @@ OPTIONS = (2, 6)
 """The fewest and the most options of a question; one without any takes a free answer."""
 _CLOSED = ConfigDict(extra="forbid")
 
-Option = Annotated[str, Field(min_length=1, max_length=MAX_ANSWER)]
 POLL = 2.0
 """Seconds between two looks of a tab at its room."""
 AWAY = 150.0
@@ -72,12 +72,23 @@ class View:
 
 @dataclass(frozen=True, slots=True, config=_CLOSED)
 class Question:
-    """A question to the room, its options (none: a free answer), and whether the answers are shown."""
+    """A question to the room: with options, or for a free answer."""
 
     number: int
-    text: Annotated[str, Field(min_length=1, max_length=MAX_QUESTION)]
-    options: Annotated[tuple[Option, ...], Field(max_length=OPTIONS[1])] = ()
+    quiz: Quiz
+    covered: bool = False
+    """Whether a follower's view is covered until it is answered."""
     revealed: bool = False
+    """Whether the answers are shown."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Question:
+        texts = self.quiz.texts
+        if not 0 < len(self.quiz.text) <= MAX_QUESTION or len(texts) > OPTIONS[1] or len(set(texts)) != len(texts):
+            raise ValueError("the question, or the number of its options")
+        if len(texts) == 1 or not all(0 < len(text) <= MAX_ANSWER for text in texts):
+            raise ValueError("its options")
+        return self
 
 
 @dataclass(frozen=True, slots=True, config=_CLOSED)
@@ -227,7 +238,7 @@ class Rooms:
         self._lead(code, token)
         self._change(code, view=_VIEW.dump_json(view).decode())
 
-    def ask(self, code: str, token: str, text: str, options: tuple[str, ...] = ()) -> None:
+    def ask(self, code: str, token: str, text: str, options: tuple[str, ...] = (), *, covered: bool = False) -> None:
         """Ask ``text``, with 2 to 6 options or a free answer; the question before it goes.
 
         Raises:
@@ -235,14 +246,13 @@ class Rooms:
         """
         self._lead(code, token)
         try:
-            question = Question(secrets.randbits(48), text, options)
+            quiz = Quiz(text=text, options=tuple(Option(text=option) for option in options), most=MAX_ANSWER)
+            question = Question(secrets.randbits(48), quiz, covered)
         except ValidationError:
-            question = None
-        if question is None or len(set(options)) == 1:
             raise RoomRefused(
                 f"A question needs a text, and either {OPTIONS[0]} to {OPTIONS[1]} options of up to 40 characters, one "
                 "a line, or none, for a free answer."
-            )
+            ) from None
         self._forget_answers(code)
         self._change(code, question=_QUESTION.dump_json(question).decode())
 
@@ -301,8 +311,10 @@ class Rooms:
             raise RoomRefused(f"Room {code} is full: {most:,} follow it. {raised_with('max_followers')}")
 
     def leave(self, code: str, follower: str) -> None:
-        """Give the place back."""
+        """Give the place back, and take back the answer to a question that is still open."""
         self._store.zrem(_name(code, "followers"), follower)
+        if (question := self._question(code)) is not None and not question.revealed:
+            self._store.hdel(_name(code, "answers", question.number), follower)
 
     def version(self, code: str) -> str | None:
         """The version of a room; None where there is none. This is all that a tab asks for until it changes."""
@@ -323,7 +335,8 @@ class Rooms:
         if now is None or now.number != question.number or now.revealed or not 0 < len(answer) <= 40:
             return False
         name = _name(code, "answers", question.number)
-        if (question.options and answer not in question.options) or self._store.hlen(name) > settings().max_followers:
+        texts = question.quiz.texts
+        if (texts and answer not in texts) or self._store.hlen(name) > settings().max_followers:
             return False
         self._store.hset(name, mapping={follower: answer})
         self._store.expire(name, KEEP)
@@ -335,7 +348,7 @@ class Rooms:
 
     def answers(self, code: str, question: Question) -> list[tuple[str, int]]:
         """The answers to ``question`` so far, as :func:`tally` counts them."""
-        return tally(self._store.hgetall(_name(code, "answers", question.number)).values(), question.options)
+        return tally(self._store.hgetall(_name(code, "answers", question.number)).values(), question.quiz.texts)
 
     def _question(self, code: str) -> Question | None:
         room = self.room(code)

@@ -33,6 +33,9 @@ class Store(Protocol):
     def hgetall(self, name: str) -> dict[str, str]:
         """All fields."""
 
+    def hdel(self, name: str, key: str) -> int:
+        """Delete a field; 1 if it was there."""
+
     def hlen(self, name: str) -> int:
         """The number of fields."""
 
@@ -105,9 +108,12 @@ class Memory:
     def zadd(self, name: str, mapping: Mapping[str, float]) -> int:
         return self._set(name, mapping)
 
-    def zrem(self, name: str, member: str) -> int:
+    def hdel(self, name: str, key: str) -> int:
         with self._lock:
-            return int(self._at(name).pop(member, None) is not None)
+            return int(self._at(name).pop(key, None) is not None)
+
+    def zrem(self, name: str, member: str) -> int:
+        return self.hdel(name, member)
 
     def zremrangebyscore(self, name: str, low: float, high: float) -> int:
         with self._lock:

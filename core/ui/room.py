@@ -27,10 +27,11 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_r
 from core import links
 from core.content import content
 from core.errors import AtlasError, RoomRefused, RoomsUnavailable, RoomUnknown
-from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, TRIAL, Question, Room, Rooms, View, clean, rooms, spelled
+from core.rooms import MAX_QUESTION, POLL, TRIAL, Question, Room, Rooms, View, clean, rooms, spelled
 from core.ui.component import Component, Message
 from core.ui.links import go_to, shortest_query
-from core.ui.page import css, pill, plain, site
+from core.ui.page import css, plain, site
+from core.ui.quiz import ask
 
 _SEAT, _SAID, _LEFT, _KEPT = "atlas.room", "atlas.room.said", "atlas.room.left", "atlas.room.kept"
 RENEW = 30.0
@@ -39,7 +40,6 @@ GRACE = 60.0
 """Seconds for which a follower looks for a room that is gone without having ended."""
 MOST_ROWS = 10
 """Different free answers that are shown; the others are counted together."""
-_KINDS = ("masked", "head", "other")
 _STYLE = css("room")
 
 
@@ -266,25 +266,15 @@ def _answer(seat: Seat, question: Question) -> None:
     if question.revealed:
         _bars(seat.code, question)
         return
-    key = f"atlas.room.answer.{question.number}"
+    key = f"atlas.room.answer.{seat.follower}.{question.number}"
     if f"{key}.given" not in st.session_state:  # a session ends after a long cut, the tab's seat does not
         try:
             st.session_state[f"{key}.given"] = _rooms().given(seat.code, seat.follower, question)
         except AtlasError as error:
             st.caption(plain(str(error)))
             return
-    given = st.session_state[f"{key}.given"]
-    if question.options:
-        chosen = st.pills(
-            label("answer"),
-            range(len(question.options)),
-            format_func=lambda number: pill(question.options[number]),
-            default=None if given is None else question.options.index(given),
-            key=key,
-        )
-        answer = None if chosen is None else question.options[chosen]
-    else:
-        answer = clean(st.text_input(label("answer"), given or "", max_chars=MAX_ANSWER, key=key) or "")
+    given: str | None = st.session_state[f"{key}.given"]
+    answer = clean(str(ask(question.quiz, key, given=given, titled=True) or ""))
     if answer and answer != given:
         try:
             if _rooms().answer(seat.code, seat.follower, question, answer):
@@ -295,6 +285,9 @@ def _answer(seat: Seat, question: Question) -> None:
             st.caption(plain(str(error)))
     if given:
         st.caption(words("Answered"))
+    elif question.covered:
+        # In one element: Streamlit keeps a style alone beside the page, where a fragment does not take it back
+        st.html(f"{css('covered')}<p role='status'>{escape(words('Covered'))}</p>")
 
 
 def _instructor(seat: Seat, page: str) -> None:
@@ -325,28 +318,22 @@ def _show(code: str) -> None:
 
 
 def _question_form() -> None:
-    kind = st.segmented_control(
-        label("kind"), _KINDS, format_func=label, default=_KINDS[0], required=True, key="atlas.room.kind"
-    )
-    with st.form(f"atlas.room.ask.{kind}", border=False):
-        text, options = f"atlas.room.text.{kind}", f"atlas.room.options.{kind}"
-        st.text_input(label("text"), words(label(str(kind))), max_chars=MAX_QUESTION, key=text)
-        st.text_area(label("options"), "", max_chars=400, help=label("options_help"), key=options)
-        st.form_submit_button(label("send"), on_click=_ask, args=(text, options))
+    with st.form("atlas.room.ask", border=False):
+        st.text_input(label("text"), words("Which"), max_chars=MAX_QUESTION, key="atlas.room.text")
+        st.text_area(label("options"), "", max_chars=400, help=label("options_help"), key="atlas.room.options")
+        st.checkbox(label("cover"), value=False, help=label("cover_help"), key="atlas.room.cover")
+        st.form_submit_button(label("send"), on_click=_ask)
 
 
-def _ask(text: str, options: str) -> None:
-    """Ask the question in the text boxes of these keys."""
+def _ask() -> None:
+    """Ask the question in the form."""
     if (seat := _seat()) is None:
         return
-    lines = (clean(line, MAX_QUESTION) for line in st.session_state[options].split("\n"))
+    text, options, covered = (st.session_state[f"atlas.room.{name}"] for name in ("text", "options", "cover"))
+    lines = (clean(line, MAX_QUESTION) for line in options.split("\n"))
+    options = tuple(dict.fromkeys(filter(None, lines)))
     try:
-        _rooms().ask(
-            seat.code,
-            seat.token,
-            clean(st.session_state[text], MAX_QUESTION),
-            tuple(dict.fromkeys(filter(None, lines))),
-        )
+        _rooms().ask(seat.code, seat.token, clean(text, MAX_QUESTION), options, covered=covered)
     except AtlasError as error:
         st.session_state[_SAID] = str(error)
 
@@ -421,7 +408,7 @@ def _name(code: str) -> str:
 
 
 def _question(question: Question) -> str:
-    return f'<p class="atlas-question" role="status">{escape(question.text)}</p>'
+    return f'<p class="atlas-question" role="status">{escape(question.quiz.text)}</p>'
 
 
 def _count(number: int, one: str, several: str) -> str:

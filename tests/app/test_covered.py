@@ -32,7 +32,7 @@ def page_text(at: AppTest) -> str:
 
 
 def verdicts(at: AppTest) -> str:
-    return " ".join(str(m.value).replace("\\", "") for m in at.markdown if "You guessed" in str(m.value))
+    return " ".join(str(m.value).replace("\\", "") for m in at.info if "You guessed" in str(m.value))
 
 
 class Case(NamedTuple):
@@ -142,7 +142,7 @@ def guessed(at: AppTest, label: str, guess: str) -> AppTest:
     for box in at.text_input:
         if box.label.startswith(label):
             return box.set_value(guess).run()
-    (group,) = [group for group in at.button_group if group.label.startswith(label)]
+    (group,) = [group for group in (*at.button_group, *at.radio) if group.label.startswith(label)]
     return group.set_value(guess).run()
 
 

@@ -15,7 +15,7 @@ def button(at: AppTest, label: str) -> AppTest:
 
 
 def said(at: AppTest) -> str:
-    return " ".join(unlinked(str(element.value)) for element in (*at.markdown, *at.caption, *at.warning))
+    return " ".join(unlinked(str(element.value)) for element in (*at.markdown, *at.caption, *at.warning, *at.info))
 
 
 def charts(at: AppTest) -> list[str]:
@@ -67,8 +67,8 @@ def test_each_next_token_waits_for_a_guess() -> None:
 def test_pairs_and_replaced_tokens_wait_too() -> None:
     at = pages.opened("encoder", model="atlas-bert", demo="pairs", cover="yes")
     assert not charts(at)
-    (pills,) = [group for group in at.button_group if group.label == "Which line gets the highest probability?"]
-    at = pills.set_value(pills.options[0]).run()
+    (lines,) = [group for group in at.radio if group.label == "Which line gets the highest probability?"]
+    at = lines.set_value(lines.options[0].replace("\\", "")).run()
     assert charts(at)
     at = pages.opened("encoder", system="electra", model="atlas-electra", cover="yes")
     assert not charts(at)

@@ -49,6 +49,18 @@ def test_a_question_is_answered_by_what_is_computed() -> None:
     assert at.query_params["step"] == "5"
 
 
+def test_a_wrong_option_says_its_misconception() -> None:
+    step = lesson_of("11-predict-first").steps[1]
+    named, other, *_ = step.options
+    at = opened("lessons", lesson="11-predict-first", step="2")
+    for option in (named, other):
+        at.pills[0].set_value(option.text).run()
+        widget(at.button, "Check").click().run()
+        (said,) = (words(info.value) for info in at.info)
+        assert said.startswith(WORDS.part("Not this"))
+        assert (named.misconception in said) == (named.because in said) == (option is named)
+
+
 def lesson_of(slug: str) -> Lesson:
     found = next(lesson for lesson in lessons() if lesson.slug == slug)
     assert isinstance(found, Lesson)
@@ -71,7 +83,7 @@ def covered(at: AppTest) -> list[bool]:
 
 def test_a_published_figure_names_its_paper() -> None:
     at = opened("lessons", lesson="10-smaller", step="3")
-    at.radio[0].set_value("All shared").run()
+    at.pills[0].set_value("All shared").run()
     widget(at.button, "Check").click().run()
     widget(at.button, WORDS.label("show")).click().run()
     (said,) = (info.value for info in at.info)
@@ -198,4 +210,4 @@ def test_each_kind_of_check_is_computed_once() -> None:
 def is_answerable(step: Step) -> bool:
     assert step.check is not None
     answer = step.check.answer()
-    return answer in step.options if step.options else isinstance(answer, int | float)
+    return answer in {option.text for option in step.options} if step.options else isinstance(answer, int | float)

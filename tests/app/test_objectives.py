@@ -97,7 +97,7 @@ def test_covered_answers_are_nowhere_on_the_page(page: AppTest) -> None:
     covered = back(page, objective="sentence-order", cover="yes", seed="0")
     assert "✓" not in html_of(covered)
     (group,) = [group for group in covered.button_group if group.label == "Sentence order?"]
-    said_of = [str(m.value) for m in group.set_value(group.options[0]).run().markdown if "guessed" in m.value]
+    said_of = [str(m.value) for m in group.set_value(group.options[0]).run().info if "guessed" in m.value]
     right = re.search(r"✓ ([^<]+)<", html_of(page))
     assert right is not None
     assert ("Right" in said_of[0]) == (right[1] == group.options[0])

@@ -11,6 +11,7 @@ from core.errors import RoomsUnavailable
 from core.rooms import Rooms
 from core.rooms.store import Memory
 from core.settings import settings
+from core.ui.page import css
 from core.ui.room import Kept
 from tests.pages import html_of, link, opened, protos, shown, widget
 
@@ -65,7 +66,7 @@ def test_a_question_is_asked_answered_and_revealed() -> None:
     widget(leads.text_area, WORDS.label("options")).set_value("<b>one</b>\ntwo\n\ntwo")
     widget(leads.button, WORDS.label("send")).click().run()
     assert "<b>one</b>" not in html_of(follows.run())
-    widget(follows.pills, WORDS.label("answer")).set_value(0).run()
+    widget(follows.pills, WORDS.part("Which")).set_value("<b>one</b>").run()
     assert WORDS.part("Answered") in shown(follows)
     assert "1 answer" in html_of(leads.run())
     assert "100.0%" not in html_of(leads), "nothing is shown before it is revealed"
@@ -113,20 +114,18 @@ def test_a_reload_keeps_the_seat_and_a_lost_room_is_opened_again(lead: Rooms) ->
     assert back[1].title[0].value == back[0].title[0].value == "Timeline"
 
 
-@pytest.mark.parametrize(("options", "box", "answer"), [("one\ntwo", "pills", 1), ("", "text_input", "king")])
-def test_an_answer_is_still_shown_to_whoever_comes_back_in_another_session(
-    options: str, box: str, answer: int | str
-) -> None:
+@pytest.mark.parametrize(("options", "box", "answer"), [("one\ntwo", "pills", "two"), ("", "text_input", "king")])
+def test_an_answer_is_still_shown_to_whoever_comes_back_in_another_session(options: str, box: str, answer: str) -> None:
     leads, code = leading()
     widget(leads.text_area, WORDS.label("options")).set_value(options)
     widget(leads.button, WORDS.label("send")).click().run()
     follows = following(code)
-    widget(getattr(follows, box), WORDS.label("answer")).set_value(answer).run()
+    widget(getattr(follows, box), WORDS.part("Which")).set_value(answer).run()
     back = opened("timeline")
     seat = follows.session_state["atlas.room"]
     back.session_state["atlas.room.kept--sent"] = Kept(code=code, token="", follower=seat.follower)
     back.run()
-    assert widget(getattr(back, box), WORDS.label("answer")).value == answer
+    assert widget(getattr(back, box), WORDS.part("Which")).value == answer
     assert WORDS.part("Answered") in shown(back)
     assert WORDS.part("Answered") not in shown(following(code))
 
@@ -168,3 +167,36 @@ def test_a_follower_who_knows_the_code_does_not_lead_a_lost_room(lead: Rooms) ->
     assert lead.room(code) is None
     leads.run()
     assert lead.attend(code, leads.session_state["atlas.room"].token) == (0, 0)
+
+
+def test_who_leaves_and_joins_again_answers_once(lead: Rooms) -> None:
+    leads, code = leading()
+    widget(leads.text_area, WORDS.label("options")).set_value("one\ntwo")
+    widget(leads.button, WORDS.label("send")).click().run()
+    follows = following(code)
+    widget(follows.pills, WORDS.part("Which")).set_value("one").run()
+    token = leads.session_state["atlas.room"].token
+    assert lead.attend(code, token) == (1, 1)
+    widget(follows.button, WORDS.label("leave")).click().run()
+    assert lead.attend(code, token) == (0, 0)
+    follows.query_params["room"] = code
+    follows.run()
+    assert WORDS.part("Answered") not in shown(follows)
+    widget(follows.pills, WORDS.part("Which")).set_value("two").run()
+    assert lead.attend(code, token) == (1, 1)
+
+
+def test_a_view_is_covered_until_its_follower_has_answered() -> None:
+    leads, code = leading()
+    widget(leads.text_area, WORDS.label("options")).set_value("one\ntwo")
+    widget(leads.checkbox, WORDS.label("cover")).set_value(True)
+    widget(leads.button, WORDS.label("send")).click().run()
+    follows, other = following(code), following(code)
+    hides = css("covered")
+    assert hides in html_of(follows)
+    widget(follows.pills, WORDS.part("Which")).set_value("one").run()
+    assert hides not in html_of(follows)
+    assert hides in html_of(other.run())
+    widget(leads.button, WORDS.label("reveal")).click().run()
+    assert hides not in html_of(other.run())
+    assert hides not in html_of(leads)

@@ -36,7 +36,9 @@ def values(step) -> dict[str, float]:
     else:
         every = [row for row in rows((checkpoints.get(check.model),)) if check.relation in (None, row.relation)]
         found = ((f"{r.layer}-{r.head}", r.right if check.relation else r.score(check.score)) for r in every)
-    return {name: value for name, value in found if name in step.options and value is not None}
+    return {
+        name: value for name, value in found if name in {option.text for option in step.options} and value is not None
+    }
 
 
 @pytest.mark.parametrize(

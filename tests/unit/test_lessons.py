@@ -53,8 +53,9 @@ def test_a_file_becomes_a_lesson() -> None:
     assert (first.text, first.page, first.query["layer"]) == ("Some text.", "attention", "1")
     assert second.check is not None
     assert second.check.answer() == 1 + 2 + 3 + 4
-    assert second.right(10, 10)
-    assert not second.right(9, 10)
+    assert second.quiz is not None
+    assert second.quiz.right(10, 10)
+    assert not second.quiz.right(9, 10)
     refuse_missing_views(lesson)
 
 
@@ -78,6 +79,11 @@ def test_a_file_becomes_a_lesson() -> None:
             FRONT + step(f'{VIEW}\n{ASKED}\ncheck = {{ kind = "prediction", model = "gpt-9", text = "a" }}'),
             r"there is no model “gpt-9”",
         ),
+        (
+            FRONT + step(f'{VIEW}\nquestion = "W"\noptions = ["a", {{ text = "b", why = "c" }}]'),
+            r"options.1.why: Extra",
+        ),
+        (FRONT + step(f'{VIEW}\nquestion = "W"\noptions = ["a", ""]'), r"an option has 1 to 400 characters"),
         (FRONT + step(VIEW + "\ncovered = true"), r"a view is covered until its question is answered"),
         (FRONT + step(f"{VIEW}\n{ASKED}\ncheck = {SCORES}"), r"a check that answers with a text needs options"),
         (
@@ -375,7 +381,8 @@ def test_the_documented_lesson_is_one() -> None:
     refuse_missing_views(lesson)
     (first,) = lesson.steps
     assert first.check is not None
-    assert first.check.answer() in first.options
+    assert first.quiz is not None
+    assert first.check.answer() in first.quiz.texts
 
 
 def test_the_document_names_every_check_with_its_fields() -> None:

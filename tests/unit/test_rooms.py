@@ -87,7 +87,8 @@ def test_a_question_is_answered_until_it_is_revealed(
 
 
 @pytest.mark.parametrize(
-    ("text", "options"), [("", ()), ("x" * 201, ()), ("x", ("a",)), ("x", tuple("abcdefg")), ("x", ("a", "b" * 41))]
+    ("text", "options"),
+    [("", ()), ("x" * 201, ()), ("x", ("a",)), ("x", tuple("abcdefg")), ("x", ("a", "b" * 41)), ("x", ("a", "a"))],
 )
 def test_a_question_has_a_text_and_two_to_six_short_options_or_none(
     store: Store, text: str, options: tuple[str, ...]
@@ -96,6 +97,22 @@ def test_a_question_has_a_text_and_two_to_six_short_options_or_none(
     code, token = lead.open(ENCODER)
     with pytest.raises(RoomRefused, match="2 to 6 options"):
         lead.ask(code, token, text, options)
+
+
+def test_who_leaves_takes_the_answer_back_until_all_are_shown(store: Store) -> None:
+    lead = Rooms(store)
+    code, token = lead.open(ENCODER)
+    lead.ask(code, token, "Which?", ("a", "b"))
+    question = lead.room(code).question  # type: ignore[union-attr]
+    assert question is not None
+    for name in ("one", "other"):
+        lead.join(code, name)
+        assert lead.answer(code, name, question, "a")
+    lead.leave(code, "one")
+    assert lead.answers(code, question) == [("a", 1), ("b", 0)]
+    lead.reveal(code, token)
+    lead.leave(code, "other")
+    assert lead.answers(code, question) == [("a", 1), ("b", 0)]
 
 
 def test_only_the_token_leads_and_a_wrong_code_is_none(store: Store) -> None:

@@ -17,9 +17,12 @@ from core.figures.labels import percent
 from core.language.guesses import MAX_CHARS, among, in_order, plain_words, same_word
 from core.language.tokens import visible
 from core.language.types import GenerationStep
+from core.quiz import Option, Quiz
 from core.ui.links import PageState
-from core.ui.page import pill, plain
+from core.ui.page import plain
 from core.ui.param import Toggle
+from core.ui.quiz import ask
+from core.ui.quiz import verdict as verdict_on
 
 COVER = Toggle(name="cover", label="Guess first")
 Judge = Callable[[str], str]
@@ -60,7 +63,7 @@ def uncovered(
     :param label: over the box.
     :param judge: called with the guess.
     :param choices: the possible guesses, if they are few.
-    :param most: the most characters of a guess; more than a word's get a wider box.
+    :param most: the most characters of a typed guess.
     :param on: the state of a switch drawn elsewhere; None draws the switch here.
     """
     if not (switch(state) if on is None else on):
@@ -68,12 +71,13 @@ def uncovered(
     shown, name = _shown(state), repr(question)
     key = state.key(f"cover.guess.{crc32(name.encode())}")
     if name not in shown:
-        _guess_box(key, label, choices, most, lambda guess: _show(state, question, guess))
+        quiz = Quiz(text=label, options=tuple(Option(text=text) for text in dict.fromkeys(choices)), most=most)
+        _guess_box(quiz, key, lambda guess: _show(state, question, guess))
         return False
     guess = shown[name]
     with st.container(horizontal=True, vertical_alignment="center"):
         if guess is not None:
-            st.markdown(f"**You guessed “{plain(guess)}”.** {plain(judge(guess))}")
+            verdict_on(f"**You guessed “{plain(guess)}”.** {plain(judge(guess))}")
         st.button("Cover again", key=f"{key}.again", on_click=shown.__delitem__, args=(name,))
     return True
 
@@ -96,30 +100,16 @@ def _show(state: PageState, question: object, guess: str | None) -> None:
         shown.pop(next(iter(shown)))
 
 
-def _guess_box(key: str, label: str, choices: Sequence[str], most: int, show: Callable[[str | None], None]) -> None:
-    typed = ""
-
+def _guess_box(quiz: Quiz, key: str, show: Callable[[str | None], None]) -> None:
     def send() -> None:
         guess = str(st.session_state.get(key) or "").strip()
         if _readable(guess):
             show(guess)
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if choices:
-            options = list(dict.fromkeys(choices))
-            st.pills(label, options, key=key, persist_state="page", on_change=send, wrap=True, format_func=_short)
-        else:
-            typed = st.text_input(
-                label,
-                key=key,
-                persist_state="page",
-                max_chars=most,
-                on_change=send,
-                width=300 if most <= MAX_CHARS else "stretch",
-                placeholder="Your guess, then Enter",
-            )
+        guess = ask(quiz, key, send=send)
         st.button("Show", key=f"{key}.show", on_click=show, args=(None,))
-    if typed and not _readable(typed.strip()):
+    if guess is not None and not _readable(str(guess).strip()):
         st.caption(_words().part("No word"))
 
 
@@ -149,10 +139,6 @@ def keep_step(state: PageState, slot: str, step: int) -> None:
     """Store the current step, from 0, for the next run and for the link."""
     st.session_state[slot] = step
     state.set(step=step + 1 if step else None)
-
-
-def _short(text: str) -> str:
-    return pill(text if len(text) <= 34 else text[:33].rstrip() + "…")
 
 
 def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:

@@ -64,7 +64,7 @@ def _step(number: int, step: Step, trusted: bool, site: str, notes: bool) -> str
     parts = [heading(f"{number}. {step.title}"), view, _paragraphs(step.text, trusted)]
     if step.question:
         parts.append(f"<p><b>{escape(step.question)}</b></p>")
-        options = "".join(f"<li>{escape(option)}</li>" for option in step.options)
+        options = "".join(f"<li>{escape(option.text)}</li>" for option in step.options)
         parts.append(f"<ul>{options}</ul>" if options else '<p class="blank"></p>')
     if notes and step.note:
         parts.append(f"<p><i>{escape(step.note)}</i></p>")

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter
 from core import links, session
 from core.errors import AtlasError, ContentUnusable
 from core.lessons import FOLDER, MOST_STEPS
-from core.lessons.checks import Answer, AnyCheck, compute
+from core.lessons.checks import AnyCheck, compute
 from core.lessons.lesson import (
     Lesson,
     Refused,
@@ -23,6 +23,7 @@ from core.lessons.lesson import (
     refuse_missing_views,
 )
 from core.links import parameters as link
+from core.quiz import Answer
 from core.settings import ROOT, raised_with, settings
 from core.ui.component import Component, Message
 from core.ui.export import download
@@ -33,6 +34,7 @@ from core.ui.links import instead, page_link, take_up
 from core.ui.page import WIDE, base_path, plain, presenting, site
 from core.ui.page import theme as page_theme
 from core.ui.param import Carried, Toggle
+from core.ui.quiz import ask, verdict
 from core.ui.section import Section, View
 
 
@@ -289,48 +291,27 @@ def _slot(lesson: Lesson, number: int) -> Slot:
 
 def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
     """The question of a step, the verdict once somebody has answered, and below it the answers."""
-    if step.question is None or step.check is None:
+    if (quiz := step.quiz) is None or step.check is None:
         return
-    st.markdown(f"**{_words(lesson, step.question)}**")
-    verdict = st.container()  # above the answers, so that whoever sees *Check* sees it
+    st.markdown(f"**{_words(lesson, quiz.text)}**")
+    verdict_box = st.container()  # above the answers, so that whoever sees *Check* sees it
     tag, slot = f"{lesson.slug}.{number}", _slot(lesson, number)
-    given: Answer | None
-    if step.options:
-        box = view.state.key(f"option.{tag}")
-        label = {option: _words(lesson, option) for option in step.options}
-        given = st.radio(
-            plain(step.question),
-            step.options,
-            index=None,
-            format_func=label.__getitem__,
-            key=box,
-            persist_state="session",
-            label_visibility="collapsed",
-        )
-    else:
-        box = view.state.key(f"number.{tag}")
-        given = st.number_input(
-            plain(step.question),
-            value=None,
-            key=box,
-            persist_state="session",
-            label_visibility="collapsed",
-            format="%g",
-        )
+    box = view.state.key(f"answer.{tag}")
+    given = ask(quiz, box, titled=True, write=partial(_words, lesson))
     st.button("Check", key=view.state.key(f"check.{tag}"), on_click=_take_answer, args=(slot, box))
     tried = _tried().get(slot)
     if tried is None or not (tried.shown or given == tried.given):
         return
     try:
         computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
-        if step.options and computed not in step.options:
+        if quiz.options and computed not in quiz.texts:
             raise ContentUnusable(f"The answer is “{str(computed)[:60]}”, which is none of the options.")
     except AtlasError as failure:
         raise ContentUnusable(f"{lesson.file}, step {number} “{step.title[:60]}”: {failure}") from failure
-    right = step.right(tried.given, computed)
+    right = quiz.right(tried.given, computed)
     if tried.at_once is None:
         tried.at_once = right and not tried.shown
-    with verdict, st.container(key="atlas-verdict", gap="small"):
+    with verdict_box, st.container(key="atlas-verdict", gap="small"):
         _verdict(view, lesson, step, computed, right=right, tried=tried)
 
 
@@ -342,13 +323,24 @@ def _verdict(view: View, lesson: Lesson, step: Step, computed: Answer, *, right:
         value += f" ({plain(sources)})"
     because = f"\n\n{_words(lesson, step.because)}" if step.because else ""
     if right:
-        st.success(f"{terms(view.words.part('Right'))} {value}{because}", icon=":material/check:")
+        verdict(f"{terms(view.words.part('Right'))} {value}{because}", right=True)
     elif tried.shown:
-        st.info(f"{value}{because}", icon=":material/lightbulb:")
+        verdict(f"{value}{because}")
     else:
-        st.info(f"{terms(view.words.part('Not this'))}{because}", icon=":material/replay:")
+        verdict(
+            f"{terms(view.words.part('Not this'))}{_misconception(lesson, step, tried.given)}{because}", right=False
+        )
         key = view.state.key("show")
         st.button(view.words.label("show"), key=key, type="tertiary", on_click=setattr, args=(tried, "shown", True))
+
+
+def _misconception(lesson: Lesson, step: Step, given: Answer) -> str:
+    """The name of the misconception behind a wrong option, and what is true instead."""
+    option = step.quiz.chosen(given) if step.quiz else None
+    if option is None:
+        return ""
+    name = f" *{_words(lesson, option.misconception)}*" if option.misconception else ""
+    return name + (f" {_words(lesson, option.because)}" if option.because else "")
 
 
 def _take_answer(slot: Slot, box: str) -> None:

@@ -1,0 +1,55 @@
+"""A question and its options: of a lesson, of a room, or of a demo that covers its answer.
+
+What is right is no part of it: a check (:mod:`core.lessons.checks`), or the demo's own run, computes that when somebody
+answers. Whoever asks bounds the texts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+Answer = str | int | float
+
+
+class Option(BaseModel):
+    """One option; where it is wrong, the misconception behind it may have a name and a sentence against it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    text: str
+    misconception: str = ""
+    because: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_alone(cls, value: Any) -> Any:
+        return {"text": value} if isinstance(value, str) else value
+
+
+class Quiz(BaseModel):
+    """One question; without options a text of up to ``most`` characters is the answer, or a number if that is 0."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    text: str
+    options: tuple[Option, ...] = ()
+    most: int = 0
+    tolerance: float = 0.0
+    """The share by which a number may be off."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the options."""
+        return tuple(option.text for option in self.options)
+
+    def right(self, given: Answer, answer: Answer) -> bool:
+        """Whether what somebody answered is what was computed."""
+        if isinstance(given, str) or isinstance(answer, str):
+            return given == answer
+        return abs(given - answer) <= self.tolerance * abs(answer) + 1e-9
+
+    def chosen(self, given: Answer) -> Option | None:
+        """The option that was chosen."""
+        return next((option for option in self.options if option.text == given), None)

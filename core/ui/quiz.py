@@ -1,0 +1,63 @@
+"""The box for an answer to a question, and the verdict on it, wherever something is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from core.language.guesses import MAX_CHARS
+from core.quiz import Answer, Quiz
+from core.ui.page import pill, plain
+
+_MOST_PILL = 34
+"""Characters of an option that stands in a pill on a phone; longer ones are lines."""
+_WORD = 300
+"""Pixels of a box for a word."""
+
+
+def ask(
+    quiz: Quiz,
+    key: str,
+    *,
+    given: str | None = None,
+    titled: bool = False,
+    write: Callable[[str], str] = pill,
+    send: Callable[[], None] | None = None,
+) -> Answer | None:
+    """Draw the options, or a box to type in; what stands in it, None for nothing.
+
+    Args:
+        given: the text that it begins with.
+        titled: whether the question stands above already; it is the box's name in any case.
+        write: an option as Markdown.
+        send: called where the answer changes.
+    """
+    label = plain(quiz.text)
+    how: dict[str, Any] = {
+        "key": key,
+        "label_visibility": "collapsed" if titled else "visible",
+        "on_change": send,
+        "persist_state": "session",
+    }
+    answer: Answer | None
+    if quiz.options and max(map(len, quiz.texts)) <= _MOST_PILL:
+        answer = st.pills(label, quiz.texts, default=given, format_func=write, wrap=True, **how)
+    elif quiz.options:
+        at = None if given is None else quiz.texts.index(given)
+        answer = st.radio(label, quiz.texts, index=at, format_func=write, **how)
+    elif quiz.most:
+        how |= {"placeholder": "Your answer, then Enter", "width": _WORD if quiz.most <= MAX_CHARS else "stretch"}
+        answer = st.text_input(label, given or "", max_chars=quiz.most, **how)
+    else:
+        answer = st.number_input(label, value=None, format="%g", **how)
+    return None if answer == "" else answer
+
+
+def verdict(text: str, right: bool | None = None) -> None:
+    """Draw what is said of an answer, Markdown; ``right`` is None where it was graded, or the answer asked for."""
+    if right:
+        st.success(text, icon=":material/check:")
+    else:
+        st.info(text, icon=":material/lightbulb:" if right is None else ":material/replay:")
