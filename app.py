@@ -28,27 +28,20 @@ PagesManager.uses_pages_directory = False
 GROUPS = {
     "Learn": {
         "lessons": ":material/school:",
+        "transformer": ":material/hub:",
     },
     "Live": {
-        "transformer": ":material/hub:",
         "attention": ":material/grid_on:",
         "objectives": ":material/quiz:",
         "training": ":material/tune:",
         "tokenizers": ":material/content_cut:",
         "generation": ":material/edit:",
         "vectors": ":material/scatter_plot:",
-        "zoo": ":material/table_rows:",
     },
-    "Catalogue": {
-        "timeline": ":material/timeline:",
-        "compare": ":material/compare:",
-        "results": ":material/leaderboard:",
+    "Look up": {
+        "catalogue": ":material/table_rows:",
         "experiments": ":material/science:",
-        "calculators": ":material/calculate:",
-    },
-    "Reference": {
         "glossary": ":material/menu_book:",
-        "sources": ":material/info:",
     },
 }
 """The pages of the sidebar below Home and the branches, by the name of their file, each with its icon; the title that
@@ -86,7 +79,7 @@ def show_page(begun: float) -> None:
     home = st.Page("pages/home.py", title="Home", icon=":material/account_tree:", default=True)
     groups = {
         group: [st.Page(f"pages/{name}.py", title=content(name).title, icon=icon) for name, icon in pages.items()]
-        for group, pages in {"Branches": BRANCH_ICONS, **GROUPS}.items()
+        for group, pages in ({"Learn": GROUPS["Learn"], "Branches": BRANCH_ICONS} | GROUPS).items()
     }
     enters = may_enter()
     sidebar = enters and not bare()

@@ -64,11 +64,11 @@ def masked(who: Visitor | Tab, mark: str, n: int) -> None:
 
 READ: tuple[tuple[str, dict[str, str]], ...] = (
     ("glossary", {}),
-    ("timeline", {}),
-    ("results", {}),
-    ("zoo", {}),
-    ("sources", {}),
-    ("compare", {"pins": "bert,gpt-2,t5"}),
+    ("catalogue", {}),
+    ("catalogue", {"tab": "questions"}),
+    ("catalogue", {"tab": "models"}),
+    ("glossary", {"tab": "corrections"}),
+    ("catalogue", {"tab": "table", "pins": "bert,gpt-2,t5"}),
     ("home", {}),
 )
 SYSTEMS = ("bert", "roberta", "albert", "electra", "xlm-r")

@@ -19,21 +19,21 @@ from _app import ROOT, app, chromium
 from _harness import goal
 
 READING: list[tuple[str, dict[str, str]]] = [
-    *((page, {}) for page in ("timeline", "sources", "glossary", "zoo")),
+    *((page, {}) for page in ("catalogue", "glossary")),
     *(
         (branch, {"tab": tab})
         for branch in ("encoder", "decoder", "encoder-decoder", "efficient")
         for tab in ("tree", "facts")
     ),
-    ("compare", {}),
-    ("compare", {"pins": "bert,gpt-2,t5"}),
-    ("compare", {"tab": "sizes"}),
-    ("compare", {"tab": "trees", "left": "bert", "right": "t5"}),
-    ("results", {}),
+    ("catalogue", {"tab": "table"}),
+    ("catalogue", {"tab": "table", "pins": "bert,gpt-2,t5"}),
+    ("catalogue", {"tab": "sizes"}),
+    ("catalogue", {"tab": "trees", "left": "bert", "right": "t5"}),
+    ("catalogue", {"tab": "questions"}),
     ("glossary", {"q": "rotary"}),
-    ("timeline", {"axis": "size"}),
-    *(("calculators", {"tab": tab}) for tab in ("parameters", "training", "cache", "fit")),
-    ("zoo", {"tab": "curves"}),
+    ("catalogue", {"axis": "size"}),
+    *(("catalogue", {"tab": tab}) for tab in ("parameters", "training", "cache", "fit")),
+    ("catalogue", {"tab": "curves"}),
     ("home", {}),  # last, since it runs a model
 ]
 STARTS = 3

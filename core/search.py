@@ -135,7 +135,9 @@ def _results() -> Iterator[Entry]:
         for case in question.cases:
             query = (("question", question.slug), ("case", case.slug))
             texts = (Text(f"{case.title} {question.title}"), Text(case.caveat))
-            yield Entry("Table", case.title, question.title, "results", query, (), texts, named=False)
+            yield Entry(
+                "Table", case.title, question.title, "catalogue", (("tab", "questions"), *query), (), texts, named=False
+            )
 
 
 def _corrections() -> Iterator[Entry]:
@@ -144,8 +146,8 @@ def _corrections() -> Iterator[Entry]:
             "Correction",
             correction.claim,
             correction.finding,
-            "sources",
-            (("correction", correction.id),),
+            "glossary",
+            (("tab", "corrections"), ("correction", correction.id)),
             (),
             (Text(f"{correction.claim} {correction.printed} {' '.join(correction.names)}"), Text(correction.finding)),
             named=False,

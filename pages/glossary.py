@@ -1,9 +1,11 @@
-"""Glossary, search: the terms of the field, each with a place to try it, and all that fits a few words."""
+"""The terms of the field and all that fits a few words; where the five documents err; citations and attribution."""
 
+from core.ui.about import ABOUT
 from core.ui.glossary_list import TERMS
 from core.ui.section import Page
+from core.ui.sources.corrections import CORRECTIONS
 
-PAGE = Page("glossary", (TERMS,))
+PAGE = Page("glossary", (TERMS, CORRECTIONS, ABOUT))
 
 if __name__ == "__main__":
     PAGE.run()

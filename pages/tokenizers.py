@@ -2,12 +2,11 @@
 
 from core.ui.section import Page
 from core.ui.tokenizers.dedup import DEDUP
-from core.ui.tokenizers.share import SHARE
 from core.ui.tokenizers.side_by_side import BESIDE, LANGUAGES
 from core.ui.tokenizers.steps import STEPS
 from core.ui.tokenizers.train import TRAIN
 
-PAGE = Page("tokenizers", (BESIDE, STEPS, TRAIN, LANGUAGES, SHARE, DEDUP))
+PAGE = Page("tokenizers", (BESIDE, STEPS, TRAIN, LANGUAGES, DEDUP))
 
 if __name__ == "__main__":
     PAGE.run()

@@ -3,7 +3,7 @@
 Run it in the folder whose ``core`` and ``app.py`` are meant::
 
     python scripts/doors.py                       # every section, then a table of the pages, as Markdown
-    python scripts/doors.py --only calculators    # one page
+    python scripts/doors.py --only catalogue    # one page
     python scripts/doors.py --most 5              # exits with 1 where a section has more
 
 A **control** is what a visitor can set or press where a section opens: menus, boxes, sliders, switches, rows of

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from streamlit.testing.v1 import AppTest
 
+from core import links
 from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +36,8 @@ FEW = {name: NASTY[name] for name in ("nothing", "very long")} | {"much at once"
 def opened(page: str, /, **query: str) -> AppTest:
     """A page as its link opens it, or the page to which the browser is sent from a link whose view has moved."""
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    if not links.exists(page):
+        page, query = links.current(page, query)  # as the server does
     at.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         at.query_params[name] = value

@@ -31,7 +31,7 @@ _LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
 
 def words(part: str, /, **values: str | int) -> str:
     """A part of the content file of this section."""
-    return content("compare", "trees").part(part, **values)
+    return content("catalogue", "trees").part(part, **values)
 
 
 def remarks(left: Pieces, right: Pieces, names: Names) -> tuple[str, ...]:

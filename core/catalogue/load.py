@@ -94,8 +94,8 @@ def _moved() -> dict[str, Any]:
 
 
 def moved_views() -> tuple[dict[str, Any], ...]:
-    """Views that another section shows today, in the order in which they are tried; the file says what each names."""
-    return tuple(_moved()["views"])
+    """Views that another section shows today, those that name most of a query first; the file says what each names."""
+    return tuple(sorted(_moved()["views"], key=lambda row: -len(row["when"])))
 
 
 @lru_cache(maxsize=1)

@@ -46,7 +46,7 @@ def no_stack(slug: str, size: str | None = None) -> str:
 
 
 def _words(part: str, /, **values: str) -> str:
-    return content("calculators", "costs").part(part, **values)
+    return content("catalogue", "costs").part(part, **values)
 
 
 def _name(slug: str, size: str | None) -> str:

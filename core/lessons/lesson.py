@@ -282,5 +282,5 @@ def _view_problem(step: Step, models: Collection[str]) -> str | None:
     return refused[0].sentence if refused else None
 
 
-_BY_SYSTEM = frozenset({"encoder", "decoder", "encoder-decoder", "efficient", "calculators", "timeline"})
+_BY_SYSTEM = frozenset({"encoder", "decoder", "encoder-decoder", "efficient", "catalogue"})
 """Pages whose parameter ``system`` is one of the catalogue."""

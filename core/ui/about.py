@@ -1,4 +1,4 @@
-"""The section About the Atlas: attribution, installed packages, how to add models, how to cite."""
+"""The section About the Atlas: every citation, attribution, installed packages, how to add models, how to cite."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.catalogue.load import DATA
 from core.doctor import NEEDED
 from core.settings import ROOT
 from core.ui.section import Section, View
+from core.ui.sources.corrections import EVIDENCE, citations_list
 from core.ui.tables import Row, TextTable, text_table
 
 
@@ -50,6 +51,7 @@ LIBRARIES = (*NEEDED, "sentencepiece", "sentence-transformers", "numpy", "scikit
 
 
 def about(view: View) -> None:
+    citations_list(view)
     used = attribution()
     for part, listed in (("Texts", used.texts), ("Weights", used.weights), ("Scripts", used.scripts)):
         view.say(part)
@@ -99,4 +101,4 @@ def short_license(declared: str) -> str:
     return first if len(first) <= 40 else f"{first[:39]}…"
 
 
-ABOUT = Section("about", about)
+ABOUT = Section("about", about, (EVIDENCE,))

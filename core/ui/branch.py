@@ -231,8 +231,8 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
     named = spec.card.extra.get("beside", ()) if spec.card else ()
     if partner := next((other for other in checkpoints.available() if other.ready and other.slug in named), None):
         label = plain(_words("Beside", model=spec.name, other=partner.name))
-        pair = {"tab": "compare", "left": partner.slug, "right": spec.slug}
-        page_link("zoo", label, pair | text, icon=":material/compare:")
+        pair = {"tab": "beside", "one": partner.slug, "other": spec.slug}
+        page_link("catalogue", label, pair | text, icon=":material/compare:")
     if trainable(spec):
         label = plain(_words("Fine-tune", model=spec.name))
         page_link("training", label, query | {"tab": "train"}, icon=":material/tune:")
@@ -295,7 +295,7 @@ def _parent_link(system: System, size: str | None) -> None:
     if parent is None or not parent.sizes or not system.sizes:
         return
     query = {"tab": "trees", "left": parent.slug, "right": system.slug} | ({"right-size": size} if size else {})
-    page_link("compare", plain(_words("Parent", parent=parent.name)), query, icon=":material/compare:")
+    page_link("catalogue", plain(_words("Parent", parent=parent.name)), query, icon=":material/compare:")
 
 
 def _facts(view: BranchView) -> None:

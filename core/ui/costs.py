@@ -130,8 +130,12 @@ def computed_table(system: System, size: str) -> None:
         (linker.rich(line.what), (line.value, linker.rich(line.note)), formulas()[line.formula].name)
         for line in computed
     ]
-    wanted: dict[str, Value] = {"system": system.slug, "size": None if size == system.default_size.name else size}
-    href = base_path() + links.url("calculators", wanted)
+    wanted: dict[str, Value] = {
+        "tab": "parameters",
+        "system": system.slug,
+        "size": None if size == system.default_size.name else size,
+    }
+    href = base_path() + links.url("catalogue", wanted)
     if not no_editor(system.slug, size):
         rows.append(("With other numbers", Link("open the calculators", href), ""))
     text_table(

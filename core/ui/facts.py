@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core import anatomy, catalogue, checkpoints
+from core import anatomy, catalogue, checkpoints, links
 from core.catalogue.questions import UNSTATED
 from core.catalogue.results import Result, of_system, paper, results
 from core.catalogue.schema import Citation, Size, System
@@ -167,7 +167,7 @@ def _results(system: System, words: Content) -> None:
         for row in main_results(system.slug, figures)
     ]
     every = words.part("All figures" if len(figures) > 1 else "One figure", count=len(figures), system=system.name)
-    rows.append((Link(every, f"{base_path()}/results"), "", ""))
+    rows.append((Link(every, base_path() + links.url("catalogue", {"tab": "questions"})), "", ""))
     text_table(TextTable(("", "", "Model and paper"), rows, f"Results of {system.name}", (48, 14, 38), numeric=(1,)))
 
 

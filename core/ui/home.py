@@ -242,7 +242,7 @@ def _what_runs(view: View) -> None:
     published = [s.name for s in catalogue.systems() if s.hub and s.slug not in fetched]
     if live:
         _live_list(view, live)
-        st.page_link("pages/zoo.py", label=view.words.label("models"), icon=":material/table_rows:")
+        page_link("catalogue", view.words.label("models"), {"tab": "models"}, icon=":material/table_rows:")
     else:
         view.say("None runs")
     if published:

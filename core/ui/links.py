@@ -365,19 +365,37 @@ def within(state: PageState, name: str, wanted: int, low: int, high: int, usual:
     return taken
 
 
-def sections(state: PageState, titles: Mapping[str, str], default: str) -> str:
-    """Draw the row of a page's sections; return the selected one, which the URL stores as ``tab``."""
-    section = st.segmented_control(
-        "Show",
+def sections(state: PageState, titles: Mapping[str, str], default: str, groups: Mapping[str, str]) -> str:
+    """Draw the row of a page's sections; return the selected one, which the URL stores as ``tab``.
+
+    Args:
+        titles: of the sections.
+        groups: the title of each section's group. If there are any, a row of groups comes first, and the row of
+            sections has those of the selected group.
+    """
+    chosen = state.text("tab", default)
+    if groups:
+        group = _row("Group", state.key("group"), {title: title for title in groups.values()}, groups[chosen])
+        titles = {slug: title for slug, title in titles.items() if groups[slug] == group}
+        chosen = chosen if chosen in titles else next(iter(titles))
+    slot = f"tab.{groups[chosen]}" if groups else "tab"
+    section = _row("Show", state.key(slot), titles, chosen) if len(titles) > 1 else chosen
+    state.set(tab=section)
+    return section
+
+
+def _row(label: str, key: str, titles: Mapping[str, str], chosen: str) -> str:
+    """Draw a row of choices, one of which is selected; return it."""
+    selected = st.segmented_control(
+        label,
         list(titles),
         format_func=titles.__getitem__,
-        key=state.key("tab"),
-        default=state.text("tab", default),
+        key=key,
+        default=chosen,
         required=True,
         label_visibility="collapsed",
     )
-    state.set(tab=section)
-    return str(section)
+    return str(selected)
 
 
 def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object] | None = None) -> None:

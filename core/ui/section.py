@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import runpy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -185,6 +185,8 @@ class Page:
     sections: Sequence[Section]
     params: tuple[Param[Any], ...] = ()
     """Parameters that several sections share."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """The group of each section, whose title is in ``[groups]`` of the page's content; without any, one row has all."""
     branch: str | None = None
     unavailable: Callable[[], bool] = field(default=lambda: False)
     """Draws why nothing can be shown here, if so, and returns whether it did."""
@@ -215,7 +217,8 @@ class Page:
                 view = self.above(View(state, words, heading=heading))
                 first = self.sections[0].slug
                 titles = {section.slug: section.words(self.slug).title for section in self.sections}
-                chosen = sections(state, titles, first) if len(titles) > 1 else first
+                groups = {slug: words.front["groups"][group] for slug, group in self.groups.items()}
+                chosen = sections(state, titles, first, groups) if len(titles) > 1 else first
             state.set(tab=None if chosen == first else chosen)
             section = next(section for section in self.sections if section.slug == chosen)
             view = replace(view, words=section.words(self.slug))

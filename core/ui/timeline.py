@@ -169,7 +169,7 @@ SHOWN = Words(
     may_be_empty=True,
     hide_label=True,
 )
-SYSTEM = Choice(name="system", label="Line of descent", options={}, width=300, hide_label=True)
+SYSTEM = Choice(name="line", label="Line of descent", options={}, width=300, hide_label=True)
 YEAR = Carried(name="year", label="Year", as_=Integer(None, 1900, 2100))
 MONTH = Carried(name="month", label="Month", as_=Integer(None, 1, 12))
 
@@ -245,7 +245,7 @@ def _store_month(state: PageState, until: int) -> None:
 
 def growth(shown: Sequence[Entry]) -> str:
     """Sentences on each year's largest system, the largest increase, the systems since, and how small most are."""
-    words, best, half = content("timeline", "family"), tops(shown), middle(shown)
+    words, best, half = content("catalogue", "timeline"), tops(shown), middle(shown)
     counted = sum(entry.largest is not None for entry in shown)
     sentences = []
     if len(best) > 1:
@@ -323,4 +323,4 @@ def _linked(entry: Entry, text: str) -> Part:
     return text if href is None else Link(text, href)
 
 
-FAMILY = Section("family", over_time, (AXIS, SHOWN, SYSTEM, YEAR, MONTH))
+TIMELINE = Section("timeline", over_time, (AXIS, SHOWN, SYSTEM, YEAR, MONTH))

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def shown() -> str:
-    at = opened("sources", tab="about")
+    at = opened("glossary", tab="about")
     assert not at.error
     parts = [str(element.value) for element in (*at.markdown, *at.subheader, *at.title, *at.code)]
     parts += [element.proto.body for element in at.get("html")]

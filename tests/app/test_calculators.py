@@ -14,7 +14,7 @@ SECTIONS = ("parameters", "training", "cache", "fit", "scaling", "parallel")
 
 
 def opened(**query: str) -> AppTest:
-    return pages.opened("calculators", **query)
+    return pages.opened("catalogue", **({"tab": "parameters"} | query))
 
 
 def shown(at: AppTest) -> str:
@@ -36,11 +36,11 @@ def test_parameters_follow_the_boxes_and_another_system_starts_afresh() -> None:
     assert widget(at.number_input, "Hidden size").help == "d_model"
     widget(at.number_input, "Layers").set_value(13).run()
     assert f"{124_439_808 + 12 * 768**2 + 13 * 768:,} parameters" in shown(at)
-    assert link(at) == {"layers": "13"}
+    assert link(at) == {"tab": "parameters", "layers": "13"}
     assert f"{124_439_808 + 12 * 768**2 + 13 * 768:,} parameters" in shown(opened(layers="13"))
     widget(at.selectbox, "System").set_value("albert").run()
     assert "11,683,584 parameters, as many as ALBERT base" in shown(at)
-    assert link(at) == {"system": "albert"}
+    assert link(at) == {"tab": "parameters", "system": "albert"}
     widget(at.selectbox, "Size").set_value("large").run()
     assert "17,683,968 parameters" in shown(at)
     at = opened(system="bert", size="175B")
@@ -110,7 +110,7 @@ def test_facts_show_costs_and_lead_to_the_calculators() -> None:
     assert "349 GB in 16 bits" in text
     assert "4.72 MB per token" in text
     assert "2.79 TB" in text
-    assert re.search(r'href="/calculators\?system=gpt-3"', text)
+    assert re.search(r'href="/catalogue\?tab=parameters&amp;system=gpt-3"', text)
     assert "A rounded name" in text  # T5 3B and 11B
 
 

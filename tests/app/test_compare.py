@@ -16,14 +16,14 @@ def rows(at: AppTest) -> int:
 
 
 def test_every_system_is_in_the_table_with_thirteen_columns() -> None:
-    at = opened("compare")
+    at = opened("catalogue", tab="table")
     assert not at.warning
     assert rows(at) == len(catalogue.systems())
     assert html_of(at).count('<th scope="col">') == 13 == len(COLUMNS)
 
 
 def test_words_branch_and_column_filter_and_stand_in_the_link() -> None:
-    at = opened("compare")
+    at = opened("catalogue", tab="table")
     widget(at.text_input, "Search").set_value("rotary").run()
     few = rows(at)
     assert 0 < few < len(catalogue.systems())
@@ -35,12 +35,18 @@ def test_words_branch_and_column_filter_and_stand_in_the_link() -> None:
     widget(at.selectbox, "Branch").set_value("decoder").run()
     assert "Sources of BERT" not in html_of(at)
     assert at.query_params["branch"] in ("decoder", ["decoder"])
-    assert at.query_params["tokeniser"] in ("wordpiece", ["wordpiece"])
+    assert at.query_params["in-tokeniser"] in ("wordpiece", ["wordpiece"])
 
 
 def test_a_link_restores_filters_columns_order_and_pins() -> None:
     at = opened(
-        "compare", columns="activation,data", sort="parameters", order="down", pins="bert,gpt-2", **{"from": "2019"}
+        "catalogue",
+        tab="table",
+        columns="activation,data",
+        sort="parameters",
+        order="down",
+        pins="bert,gpt-2",
+        **{"from": "2019"},
     )
     assert not at.warning
     html = html_of(at)
@@ -55,7 +61,7 @@ def test_a_link_restores_filters_columns_order_and_pins() -> None:
 
 
 def test_a_term_is_linked_where_it_stands_first_in_the_pinned_systems_or_in_the_table() -> None:
-    at = opened("compare", pins="bert,gpt-2")
+    at = opened("catalogue", tab="table", pins="bert,gpt-2")
     pinned = next(proto.body for proto in protos(at, "html") if 'class="atlas-table"' in proto.body)
     linked = re.findall(r'href="/glossary\?term=([\w-]+)"', pinned)
     assert linked
@@ -64,7 +70,7 @@ def test_a_term_is_linked_where_it_stands_first_in_the_pinned_systems_or_in_the_
 
 
 def test_two_pins_lead_to_their_trees() -> None:
-    at = opened("compare", pins="gpt-2,llama", any="rotary")
+    at = opened("catalogue", tab="table", pins="gpt-2,llama", any="rotary")
     button = next(button for button in at.button if "Module trees" in button.label)
     button.click().run()
     assert "GPT-2 small" in html_of(at)
@@ -73,13 +79,13 @@ def test_two_pins_lead_to_their_trees() -> None:
 
 
 def test_nothing_found_is_a_sentence() -> None:
-    at = opened("compare", any="xyzzy")
+    at = opened("catalogue", tab="table", any="xyzzy")
     assert "None of the" in at.info[0].value
     assert rows(at) == 0
 
 
 def test_two_trees_open_with_an_example_and_no_torch_is_needed() -> None:
-    at = opened("compare", tab="trees")
+    at = opened("catalogue", tab="trees")
     assert not at.warning
     assert "BERT base" in html_of(at)
     assert "ALBERT base" in html_of(at)
@@ -88,7 +94,7 @@ def test_two_trees_open_with_an_example_and_no_torch_is_needed() -> None:
 
 
 def test_another_system_starts_with_its_usual_size() -> None:
-    at = opened("compare", tab="trees", left="bert", **{"left-size": "large"})
+    at = opened("catalogue", tab="trees", left="bert", **{"left-size": "large"})
     assert "BERT large" in html_of(at)
     widget(at.selectbox, "From").set_value("gpt-2").run()
     assert "GPT-2 small" in html_of(at)
@@ -98,37 +104,37 @@ def test_another_system_starts_with_its_usual_size() -> None:
 
 
 def test_only_differences_leaves_out_what_is_the_same() -> None:
-    at = opened("compare", tab="trees", left="bert", right="roberta", rows="differences", bars="parts")
+    at = opened("catalogue", tab="trees", left="bert", right="roberta", rows="differences", bars="parts")
     html = html_of(at)
     assert html.count("<details") == 1
     assert "token embeddings" in html
     assert "queries" not in html
-    at = opened("compare", tab="trees", left="bert", right="bert", rows="differences")
+    at = opened("catalogue", tab="trees", left="bert", right="bert", rows="differences")
     assert "No component differs" in at.info[0].value
 
 
 def test_a_tree_leads_to_its_parents() -> None:
     at = opened("encoder", system="roberta", tab="tree")
-    links = [proto for proto in protos(at, "page_link") if proto.page == "compare"]
+    links = [proto for proto in protos(at, "page_link") if proto.page == "catalogue"]
     assert len(links) == 1
     assert "left=bert&right=roberta" in links[0].query_string
 
 
 def test_a_search_too_long_is_refused_and_years_in_the_wrong_order_are_swapped() -> None:
-    at = opened("compare", any="x" * 900)
+    at = opened("catalogue", tab="table", any="x" * 900)
     assert "80 fit here" in at.warning[0].value
-    at = opened("compare", **{"from": "2100", "to": "1900"})
+    at = opened("catalogue", tab="table", **{"from": "2100", "to": "1900"})
     assert rows(at) == len(catalogue.systems())
 
 
 def test_all_systems_and_where_published_figures_part_ways() -> None:
     at = opened("calculators", tab="systems")  # where it was
-    assert at.title[0].value == "Compare"
+    assert at.header[0].value == "Sizes and costs"
     text = f"{shown(at)} {html_of(at)}"
     assert all(system.name in text for system in catalogue.systems() if system.sizes)
     assert "+15.8%" in text
     assert "418.3 million" in text
-    at = opened("compare", tab="sizes", every="yes")
+    at = opened("catalogue", tab="sizes", every="yes")
     assert f"Costs of {sum(len(system.sizes) for system in catalogue.systems())} sizes" in shown(at)
 
 
@@ -136,6 +142,6 @@ def test_sizes_are_bars_of_the_systems_that_a_link_names() -> None:
     at = opened("encoder", system="bert", tab="tree", drawing="sizes")  # where they were
     assert not at.warning
     assert "Parameters by role of 2 networks. The largest is BERT large with 335.1 million" in described(at)
-    at = opened("compare", tab="sizes", systems="gpt-4")
+    at = opened("catalogue", tab="sizes", systems="gpt-4")
     assert "GPT-4" not in widget(at.multiselect, "Systems").options
     assert at.warning

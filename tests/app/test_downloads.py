@@ -13,7 +13,7 @@ VIEWS = {
     "encoder": {"model": "dir-tiny-bert", "text": "The cat sat on the [MASK]."},
     "decoder": {"model": "dir-tiny-gpt2", "text": "Once upon a time"},
     "encoder-decoder": {"model": "dir-tiny-t5"},
-    "zoo": {"tab": "compare", "left": "dir-tiny-bert", "right": "dir-tiny-gpt2"},
+    "catalogue": {"tab": "beside", "one": "dir-tiny-bert", "other": "dir-tiny-gpt2"},
     "attention": {"model": "dir-tiny-bert"},
 }
 

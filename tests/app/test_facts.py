@@ -98,12 +98,14 @@ def test_a_note_says_what_it_rests_on_even_when_that_has_no_author() -> None:
 ALL = corrections()
 
 
-def rows(at: AppTest) -> int:
-    return html_of(at).count('scope="row"')
+def rows(at: AppTest, caption: str = "Corrections") -> int:
+    """The rows of a table."""
+    table = html_of(at).partition(f"<caption>{caption}</caption>")[2].partition("</table>")[0]
+    return table.count('scope="row"')
 
 
 def test_all_corrections_stand_in_one_table_with_their_sums() -> None:
-    at = opened("sources")
+    at = opened("glossary", tab="corrections")
     assert not at.warning
     assert rows(at) == len(ALL)
     assert f"{len(ALL)} corrections" in said(at)
@@ -114,7 +116,7 @@ def test_all_corrections_stand_in_one_table_with_their_sums() -> None:
 
 
 def test_filters_narrow_and_are_in_the_link() -> None:
-    at = opened("sources")
+    at = opened("glossary", tab="corrections")
     widget(at.selectbox, "Source").set_value("003").run()
     widget(at.selectbox, "Kind").set_value("version").run()
     fitting = [e for e in ALL if e.kind == "version" and "source-003" in {one.key for one in e.claimed_by}]
@@ -126,23 +128,23 @@ def test_filters_narrow_and_are_in_the_link() -> None:
 
 
 def test_a_link_opens_one_correction_and_leads_back() -> None:
-    at = opened("sources", correction="distilbert-mnli")
+    at = opened("glossary", tab="corrections", correction="distilbert-mnli")
     assert "86.7" in said(at)
     assert "79.72" in html_of(at)
-    assert rows(at) == 2
+    assert html_of(at).count('scope="row"') == 2
     next(button for button in at.button if button.label == "All corrections").click().run()
     assert rows(at) == len(ALL)
 
 
 def test_documents_and_citations_say_how_they_were_read() -> None:
-    at = opened("sources", tab="citations", evidence="source document")
+    at = opened("glossary", tab="about", evidence="source document")
     assert html_of(at).count(" corrections</a>: ") == 5
     assert "Notes on eighteen papers" in html_of(at)
-    at = opened("sources", tab="citations")
-    every = rows(at)
+    at = opened("glossary", tab="about")
+    every = rows(at, "Citations")
     assert every > 60
     assert "149 figures of RoBERTa" in html_of(at)  # 9 + 28 + 26 + 44 + 33 + 9 rows of six files
     widget(at.selectbox, "Evidence").set_value("paper").run()
-    assert 10 < rows(at) < every
-    at = opened("sources", tab="citations", evidence="from memory, unverified")
-    assert rows(at) == 1
+    assert 10 < rows(at, "Citations") < every
+    at = opened("glossary", tab="about", evidence="from memory, unverified")
+    assert rows(at, "Citations") == 1

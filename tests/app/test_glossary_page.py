@@ -65,9 +65,9 @@ def test_facts_link_the_first_mention_of_a_term() -> None:
 @pytest.mark.parametrize(
     ("page", "query", "term", "words"),
     [
-        ("calculators", {"tab": "training"}, "logit", "Not counted: buffers"),
-        ("compare", {"tab": "trees"}, "rotary-positions", "Components are matched"),
-        ("sources", {}, "module-tree", "of them with a computation"),
+        ("catalogue", {"tab": "training"}, "logit", "Not counted: buffers"),
+        ("catalogue", {"tab": "trees"}, "rotary-positions", "Components are matched"),
+        ("glossary", {"tab": "corrections"}, "module-tree", "of them with a computation"),
         ("decoder", {"system": "mistral"}, "rotary-positions", "The small Llama trained here"),
         ("encoder", {"tab": "tree"}, "embedding", "**Try** the arrow keys"),
     ],
@@ -94,10 +94,14 @@ def never_linked(at: AppTest) -> set[str]:
 @pytest.mark.parametrize(
     ("page", "query", "names"),
     [
-        ("compare", {}, set()),
-        ("sources", {}, {"human-preferences", "hidden-size"}),  # as a name under a claim, and beside a sum
-        ("timeline", {"system": "bert"}, set()),
-        ("results", {}, set()),
+        ("catalogue", {"tab": "table"}, set()),
+        (
+            "glossary",
+            {"tab": "corrections"},
+            {"human-preferences", "hidden-size"},
+        ),  # as a name under a claim, and beside a sum
+        ("catalogue", {"line": "bert"}, set()),
+        ("catalogue", {"tab": "questions"}, set()),
         ("encoder", {"system": "bert", "tab": "facts"}, {"skeleton"}),  # in a citation's title
     ],
 )

@@ -38,7 +38,7 @@ def test_home_opens_with_a_prediction_and_three_doors() -> None:
     pages = [link.page for link in protos(at, "page_link")]
     doors = [to["page"] for door in content("home", "home").front["doors"] for to in door["links"]]
     assert {page for page in doors if links.exists(page)} <= set(pages)
-    assert {*BRANCHES, "timeline", "results", "glossary"} <= set(doors)
+    assert {*BRANCHES, "catalogue", "glossary"} <= set(doors)
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ pages()  # what their links carry is known from here on
 
 DRAWN: dict[str, tuple[str, dict[str, str], int]] = {
     "home": ("home", {}, 30),
-    "timeline": ("timeline", {}, 60),
-    "compare": ("compare", {"pins": "bert,gpt-2,t5"}, 60),
-    "live models": ("zoo", {}, 8),
-    "questions of the results": ("results", {"question": "leaders"}, 2),
-    "corrections": ("sources", {"tab": "corrections"}, 5),
-    "citations": ("sources", {"tab": "citations"}, 5),
+    "timeline": ("catalogue", {}, 60),
+    "compare": ("catalogue", {"tab": "table", "pins": "bert,gpt-2,t5"}, 60),
+    "live models": ("catalogue", {"tab": "models"}, 8),
+    "questions of the results": ("catalogue", {"tab": "questions", "question": "leaders"}, 2),
+    "corrections": ("glossary", {"tab": "corrections"}, 5),
+    "citations": ("glossary", {"tab": "about"}, 5),
 }
 """Pages by their links, with the fewest links that they have."""
 
@@ -125,7 +125,8 @@ def understood(href: str) -> bool:
     here = catalogue.by_branch(page) if page in BRANCHES else catalogue.systems()
     choices: dict[str, Any] = {
         "system": {system.slug for system in here},
-        **dict.fromkeys(("model", "left", "right"), [system.slug for system in here] if page == "compare" else slugs),
+        **dict.fromkeys(("model", "one", "other"), slugs),
+        **dict.fromkeys(("left", "right"), tuple(system.slug for system in here)),
         "branch": BRANCHES,
         "objective": set(ENTRIES),
         "correction": {entry.id for entry in corrections()},
@@ -176,7 +177,7 @@ def test_a_section_in_a_frame_stands_alone_whatever_is_changed_in_it() -> None:
 def test_a_link_in_a_frame_opens_in_a_tab_of_its_own() -> None:
     at = framed("encoder", system="bert", tab="tree")
     assert not protos(at, "page_link")
-    assert "(/compare?tab=trees" in " ".join(one.value for one in at.markdown)
+    assert "(/catalogue?tab=trees" in " ".join(one.value for one in at.markdown)
 
 
 def test_a_presented_block_has_the_line_of_its_step() -> None:

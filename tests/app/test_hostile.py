@@ -18,7 +18,7 @@ from tests.pages import FEW, NASTY, html_of, opened, widget
 from tests.words import words
 
 PAGES = (
-    *("tokenizers", "calculators", "zoo", "compare", "timeline", "results", "sources", "glossary"),
+    *("tokenizers", "catalogue", "glossary"),
     *("attention", "vectors", "generation", "objectives", "transformer", "training"),
 )
 SECTIONS = {f"{page}-{section.slug}": (page, section) for page in PAGES for section in pages()[page].sections}
@@ -82,13 +82,13 @@ BOXES = {
     "objectives?tab=masks&pattern=cross&below=reach": ("Target text",),
     "transformer": ("Text",),
     "training?tab=train&set=own&epochs=1&trained=head": ("Examples, one per line: class, colon, text",),
-    "zoo?tab=compare&left=dir-tiny-bert&right=dir-tiny-gpt2": ("Sentence",),
-    "zoo?tab=compare&left=dir-tiny-t5&right=dir-tiny-bigbird": ("Sentence",),
+    "catalogue?tab=beside&one=dir-tiny-bert&other=dir-tiny-gpt2": ("Sentence",),
+    "catalogue?tab=beside&one=dir-tiny-t5&other=dir-tiny-bigbird": ("Sentence",),
     "tokenizers": ("Your text",),
     "tokenizers?tab=steps": ("A word",),
     "tokenizers?tab=train": ("Training text",),
     "tokenizers?tab=dedup": ("Corpus",),
-    "compare": ("Data",),
+    "catalogue?tab=table": ("Data",),
     "glossary": ("Find a term, system or demo",),
 }
 """Views by their links, and boxes of each."""

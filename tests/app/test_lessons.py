@@ -173,7 +173,7 @@ def test_lessons_of_the_host_that_do_not_fit_are_said_and_the_others_open(
     (tmp_path / "1 broken.md").write_text(front.format("Broken") + "## First\n+++\nview =\n+++\n", encoding="utf-8")
     (tmp_path / "2.md").write_bytes(b"\xff\xfe")
     (tmp_path / "3.md").write_text(front.format("Missing") + step.format("/nowhere"), encoding="utf-8")
-    (tmp_path / "4.md").write_text(front.format("Whole") + step.format("/timeline"), encoding="utf-8")
+    (tmp_path / "4.md").write_text(front.format("Whole") + step.format("/catalogue"), encoding="utf-8")
     monkeypatch.setenv("ATLAS_LESSONS_DIR", str(tmp_path))
     settings.cache_clear()
     try:

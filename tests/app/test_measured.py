@@ -21,7 +21,7 @@ def _measuring_off(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settings.cache_clear()
 
 
-@pytest.mark.parametrize(("page", "query"), [("zoo", {}), ("generation", {"tab": "draft"})])
+@pytest.mark.parametrize(("page", "query"), [("catalogue", {"tab": "models"}), ("generation", {"tab": "draft"})])
 def test_a_host_turns_every_measurement_off(page: str, query: dict[str, str]) -> None:
     at = opened(page, **query)
     assert not at.error

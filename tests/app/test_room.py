@@ -48,12 +48,12 @@ def test_followers_go_where_the_instructor_goes_leave_and_come_back() -> None:
     follows.run()
     assert link(follows) == {"term": "softmax"}
     widget(follows.toggle, WORDS.label("follow")).set_value(False).run()
-    leads.switch_page("pages/sources.py").run()
+    leads.switch_page("pages/glossary.py").run()
     follows.run()
     assert follows.title[0].value == content("glossary").title
     widget(follows.toggle, WORDS.label("follow")).set_value(True).run()
-    assert follows.title[0].value == content("sources").title
-    follows.switch_page("pages/sources.py")
+    assert follows.title[0].value == content("glossary").title
+    follows.switch_page("pages/glossary.py")
     widget(leads.button, WORDS.label("end")).click().run()
     follows.run()
     assert WORDS.part("Ended") in shown(follows)
@@ -102,7 +102,7 @@ def test_a_reload_keeps_the_seat_and_a_lost_room_is_opened_again(lead: Rooms) ->
     follows = following(code)
     seats = [at.session_state["atlas.room"] for at in (leads, follows)]
     lead._store.delete(f"atlas:room:{code}", f"atlas:room:{code}:followers")  # the server was started anew
-    back = [opened("timeline") for _ in seats]
+    back = [opened("catalogue") for _ in seats]
     for at, seat in zip(back, seats, strict=True):
         at.session_state["atlas.room.kept--sent"] = Kept(code=seat.code, token=seat.token, follower=seat.follower)
     back[1].run()
@@ -111,7 +111,7 @@ def test_a_reload_keeps_the_seat_and_a_lost_room_is_opened_again(lead: Rooms) ->
     assert lead.attend(code, seats[0].token)[0] == 0
     back[1].run()
     assert lead.attend(code, seats[0].token)[0] == 1
-    assert back[1].title[0].value == back[0].title[0].value == "Timeline"
+    assert back[1].title[0].value == back[0].title[0].value == content("catalogue").title
 
 
 @pytest.mark.parametrize(("options", "box", "answer"), [("one\ntwo", "pills", "two"), ("", "text_input", "king")])
@@ -121,7 +121,7 @@ def test_an_answer_is_still_shown_to_whoever_comes_back_in_another_session(optio
     widget(leads.button, WORDS.label("send")).click().run()
     follows = following(code)
     widget(getattr(follows, box), WORDS.part("Which")).set_value(answer).run()
-    back = opened("timeline")
+    back = opened("catalogue")
     seat = follows.session_state["atlas.room"]
     back.session_state["atlas.room.kept--sent"] = Kept(code=code, token="", follower=seat.follower)
     back.run()
@@ -133,7 +133,7 @@ def test_an_answer_is_still_shown_to_whoever_comes_back_in_another_session(optio
 def test_a_code_is_typed_and_a_full_or_ended_room_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     own = settings().model_copy(update={"max_followers": 1})
     monkeypatch.setattr(module, "settings", lambda: own)
-    leads, code = leading("timeline")
+    leads, code = leading("catalogue")
 
     def joining() -> AppTest:
         at = opened("glossary")
@@ -141,7 +141,7 @@ def test_a_code_is_typed_and_a_full_or_ended_room_is_a_sentence(monkeypatch: pyt
         return widget(at.button, WORDS.label("join")).click().run()  # type: ignore[no-any-return]
 
     follows = joining()
-    assert follows.title[0].value == "Timeline"
+    assert follows.title[0].value == content("catalogue").title
     late = joining()
     assert f"Room {code} is full: 1 follow it." in shown(late)
     assert late.title[0].value == content("glossary").title
@@ -160,7 +160,7 @@ def test_who_is_in_no_room_looks_at_none(lead: Rooms, monkeypatch: pytest.Monkey
 def test_a_follower_who_knows_the_code_does_not_lead_a_lost_room(lead: Rooms) -> None:
     leads, code = leading()
     lead._store.delete(f"atlas:room:{code}", "atlas:rooms")  # the server was started anew
-    thief = opened("timeline")
+    thief = opened("catalogue")
     thief.session_state["atlas.room.kept--sent"] = Kept(code=code, token="mine", follower="")
     thief.run()
     assert "Open a new one" in shown(thief)

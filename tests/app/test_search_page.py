@@ -26,16 +26,16 @@ def test_every_page_has_the_box_and_its_results_are_links(page: str) -> None:
 
 
 def test_at_most_eight_and_a_way_to_the_rest() -> None:
-    at = opened("sources", tab="about")
+    at = opened("glossary", tab="about")
     at.text_input(key="atlas.search").set_value("bert").run()
     links = found(at)[1:]  # the first leads on from the page
     assert len(links) == 9
     assert links[0] == ("encoder", "system=bert")
-    assert links[-1] == ("glossary", "q=bert")
+    assert links[-1] == ("glossary", "q=bert&go=")  # on the page itself
 
 
 def test_a_query_changes_nothing_on_the_page() -> None:
-    at = opened("sources", source="003", kind="version")
+    at = opened("glossary", tab="corrections", source="003", kind="version")
     before = shown(at)
     at.text_input(key="atlas.search").set_value("bert").run()
     assert before.split("corrections")[0] in shown(at)

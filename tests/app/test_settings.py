@@ -85,7 +85,7 @@ def test_a_log_in_comes_before_everything_else(monkeypatch: pytest.MonkeyPatch) 
     def visit() -> AppTest:
         at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
         at.secrets["auth"] = {"client_id": "atlas"}
-        return at.switch_page("pages/sources.py").run()
+        return at.switch_page("pages/glossary.py").run()
 
     monkeypatch.setattr("core.ui.login.is_authlib_installed", lambda: False)
     at = visit()
@@ -103,5 +103,5 @@ def test_a_log_in_comes_before_everything_else(monkeypatch: pytest.MonkeyPatch) 
     settings.cache_clear()
     monkeypatch.setattr("streamlit.user_info._get_user_info", lambda: {"is_logged_in": True})
     at = visit()
-    assert [title.value for title in at.title] == [content("sources").title]
+    assert [title.value for title in at.title] == [content("glossary").title]
     assert words.label("out") in [button.label for button in at.sidebar.button]

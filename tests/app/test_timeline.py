@@ -23,7 +23,7 @@ FAMILY = family()
 
 
 def page(**query: str) -> AppTest:
-    return opened("timeline", **query)
+    return opened("catalogue", **query)
 
 
 def picture(at: AppTest) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def names(at: AppTest) -> set[str]:
 @pytest.mark.usefixtures("open_tables")
 def test_it_opens_filled() -> None:
     at = page()
-    assert at.title[0].value == "Timeline"
+    assert at.title[0].value == "Catalogue"
     assert not at.warning
     data = picture(at)
     assert {node["slug"] for node in data["nodes"]} == {entry.slug for entry in FAMILY}
@@ -50,7 +50,7 @@ def test_it_opens_filled() -> None:
 
 
 def test_a_link_carries_the_whole_view() -> None:
-    at = page(axis="size", branches="decoder", system="gpt-2", year="2019", month="6")
+    at = page(axis="size", branches="decoder", line="gpt-2", year="2019", month="6")
     data = picture(at)
     assert data["sign"].startswith("size")
     assert (data["until"], data["chosen"]) == (2019 * 12 + 5, "gpt-2")
@@ -64,7 +64,7 @@ def test_a_link_carries_the_whole_view() -> None:
 
 
 def test_a_line_is_shown_whole_whatever_its_branches() -> None:
-    found = names(page(branches="encoder-decoder", system="roberta"))
+    found = names(page(branches="encoder-decoder", line="roberta"))
     assert {"Transformer", "BERT", "RoBERTa", "Longformer", "T5"} <= found
     assert "GPT-2" not in found
     found = names(page(branches="efficient"))  # a system counts wherever it is listed
@@ -100,10 +100,10 @@ def test_the_menu_lights_a_line_and_puts_it_out() -> None:
     menu = at.selectbox[0]
     menu.set_value("bert").run()
     assert picture(at)["chosen"] == "bert"
-    assert at.query_params["system"] == "bert"
+    assert at.query_params["line"] == "bert"
     at.selectbox[0].set_value("").run()
     assert picture(at)["chosen"] is None
-    assert "system" not in at.query_params
+    assert "line" not in at.query_params
 
 
 def test_growth_is_told_in_numbers_that_can_be_checked() -> None:

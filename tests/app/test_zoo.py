@@ -24,7 +24,7 @@ def unmeasured() -> None:
 
 
 def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> None:
-    at = opened("zoo")
+    at = opened("catalogue", tab="models")
     assert not at.warning
     table = html_of(at)
     live = [spec for spec in checkpoints.available() if spec.ready]
@@ -42,17 +42,17 @@ def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> N
 
 
 def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
-    at = opened("zoo")
+    at = opened("catalogue", tab="models")
     widget(at.selectbox, "Branch").set_value("decoder").run()
     widget(at.selectbox, "Sort by").set_value("few").run()
-    assert {name: at.query_params[name] for name in ("branch", "sort")} in (
-        {"branch": "decoder", "sort": "few"},
-        {"branch": ["decoder"], "sort": ["few"]},
+    assert {name: at.query_params[name] for name in ("branch", "by")} in (
+        {"branch": "decoder", "by": "few"},
+        {"branch": ["decoder"], "by": ["few"]},
     )
     table = html_of(at)
     assert "MiniLM" not in table
     assert table.index("tiny-gpt2") < table.index("Atlas GPT-2")
-    again = opened("zoo", branch="decoder", sort="many")
+    again = opened("catalogue", tab="models", branch="decoder", by="many")
     table = html_of(again)
     assert table.index("tiny-gpt2") > table.index("Atlas GPT-2")
     live = [*registry.apart(), *(spec for spec in checkpoints.available() if spec.ready)]
@@ -60,13 +60,13 @@ def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
 
 
 def test_measuring_fills_the_column_and_says_what_was_measured(checkpoint_dir: Path, unmeasured: None) -> None:
-    at = opened("zoo", branch="decoder")
+    at = opened("catalogue", tab="models", branch="decoder")
     next(button for button in at.button if button.label == "Measure on this machine").click().run()
     assert "–</td>" not in html_of(at)
     assert html_of(at).count(" passes") == len(decoders()) >= 2
     assert "one forward pass over 32 tokens" in shown(at)
     assert any(button.label == "Measure again" for button in at.button)
-    assert "–</td>" in html_of(opened("zoo"))  # the others have not been measured
+    assert "–</td>" in html_of(opened("catalogue", tab="models"))  # the others have not been measured
 
 
 def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
@@ -82,14 +82,14 @@ def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
         return load(slug)
 
     monkeypatch.setattr(session, "checkpoint", some)
-    at = opened("zoo", branch="decoder")
+    at = opened("catalogue", tab="models", branch="decoder")
     next(button for button in at.button if button.label == "Measure on this machine").click().run()
     assert "It needs about 9 MB of memory." in html_of(at)
     assert html_of(at).count(" passes") == len(decoders()) - 1
 
 
 def test_a_detector_of_replaced_tokens_stands_beside_what_fills_masks() -> None:
-    at = opened("zoo", tab="compare", left="atlas-electra", right="minilm", text="The king ate a chair.")
+    at = opened("catalogue", tab="beside", one="atlas-electra", other="minilm", text="The king ate a chair.")
     assert "detects replaced tokens" in html_of(at)
     assert "as it stands" in shown(at)
     assert len(at.get("plotly_chart")) == 2
@@ -99,22 +99,22 @@ def test_a_kind_without_a_page_is_listed_and_left_out_of_the_comparison(monkeypa
     known = registry.available()
     strange = replace(known[0], slug="odd", name="Odd one", kind="adapters", branch="judges", system="judge", card=None)
     monkeypatch.setattr(registry, "available", lambda: (*known, strange))
-    at = opened("zoo")
+    at = opened("catalogue", tab="models")
     assert "Odd one" in html_of(at)
-    at = opened("zoo", tab="compare", left="odd")
+    at = opened("catalogue", tab="beside", one="odd")
     assert "“First model” cannot be “odd”" in shown(at)
     assert "odd" not in widget(at.selectbox, "First model").options
 
 
 def test_without_any_model_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "available", lambda: ())
-    for section in ("models", "compare", "curves"):
-        at = opened("zoo", tab=section)
+    for section in ("models", "beside"):
+        at = opened("catalogue", tab=section)
         assert "No live model" in at.info[0].value
 
 
 def test_the_page_opens_with_two_of_one_kind() -> None:
-    at = opened("zoo", tab="compare")
+    at = opened("catalogue", tab="beside")
     kinds = {checkpoints.get(widget(at.selectbox, label).value).kind for label in ("First model", "Second model")}
     assert len(kinds) == 1
     assert widget(at.selectbox, "First model").value != widget(at.selectbox, "Second model").value
@@ -124,7 +124,7 @@ def test_the_page_opens_with_two_of_one_kind() -> None:
 def test_bars_of_two_models_share_one_scale(checkpoint_dir: Path) -> None:
     import json
 
-    at = opened("zoo", tab="compare", left="minilm", right="dir-tiny-bert", mask="1.6")
+    at = opened("catalogue", tab="beside", one="minilm", other="dir-tiny-bert", mask="1.6")
     ranges = [json.loads(chart.spec)["layout"]["xaxis"]["range"] for chart in protos(at, "plotly_chart")]
     assert len(ranges) == 4  # two masks, two models
     assert all(span == ranges[0] for span in ranges)
@@ -132,7 +132,7 @@ def test_bars_of_two_models_share_one_scale(checkpoint_dir: Path) -> None:
 
 def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(checkpoint_dir: Path) -> None:
     at = opened(
-        "zoo", tab="compare", left="dir-tiny-bert", right="dir-tiny-bert", text="The cat sat on the mat.", mask="1"
+        "catalogue", tab="beside", one="dir-tiny-bert", other="dir-tiny-bert", text="The cat sat on the mat.", mask="1"
     )
     assert "in place of “cat”" in shown(at)
     at.text_area[0].set_value("The old cat sat on the mat.").run()
@@ -144,7 +144,7 @@ def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(ch
 def test_curves_open_with_the_measure_that_most_models_have() -> None:
     import json
 
-    at = opened("zoo", tab="curves")
+    at = opened("catalogue", tab="curves")
     chosen = at.multiselect[0]
     assert chosen.value == ["atlas-bert", "atlas-albert", "atlas-roberta"]  # few lines, which can be told apart
     assert len(chosen.options) > 20
@@ -158,7 +158,7 @@ def test_curves_open_with_the_measure_that_most_models_have() -> None:
 
 
 def test_curves_of_no_model_say_so_and_a_link_chooses_some() -> None:
-    at = opened("zoo", tab="curves", models="minilm", measure="held-out top-1", scale="linear")
+    at = opened("catalogue", tab="curves", models="minilm", curve="held-out top-1", scale="linear")
     assert at.multiselect[0].value == ["minilm"]
     at.multiselect[0].set_value([]).run()
     assert "No model is chosen" in at.info[0].value
@@ -166,20 +166,20 @@ def test_curves_of_no_model_say_so_and_a_link_chooses_some() -> None:
 
 def test_models_are_compared_after_the_same_number_of_tokens() -> None:
     """Two models on one story corpus: the one that read less has stopped where the other goes on."""
-    short = opened("zoo", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="held-out bits per byte")
+    short = opened("catalogue", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", curve="held-out bits per byte")
     assert short.slider[0].value == pytest.approx(16.0)  # what the shorter of the two runs read
     assert "Atlas GPT-Neo" in html_of(short)
     assert "training ended" not in html_of(short)
     short.slider[0].set_value(20.0).run()
     assert short.query_params["at"] in ("20", "20.0", ["20"], ["20.0"])
     assert "training ended" in html_of(short)
-    loss = opened("zoo", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", measure="train loss")
+    loss = opened("catalogue", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", curve="train loss")
     assert not loss.slider  # losses of different vocabularies are not put in a row
 
 
 def test_two_masked_language_models_have_their_sizes_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.ui.zoo.side_by_side.by_turns", lambda runs: (0.002, 0.001))
-    sizes = opened("zoo", tab="compare", left="atlas-bert", right="atlas-distilbert").table[0].value
+    sizes = opened("catalogue", tab="beside", one="atlas-bert", other="atlas-distilbert").table[0].value
     layers = [checkpoints.load(slug).model.config.num_hidden_layers for slug in ("atlas-bert", "atlas-distilbert")]
     assert [int(sizes[name].iloc[0]) for name in sizes.columns[1:3]] == layers
     assert list(sizes["second / first"].iloc[[0, 2]]) == [f"{100 * layers[1] / layers[0]:.0f}%", "50%"]

@@ -17,7 +17,7 @@ from tests.pages import opened as branch
     ],
 )
 def test_what_two_models_say_waits_for_a_guess(left: str, right: str, asked: str, told: str) -> None:
-    at = branch("zoo", tab="compare", left=left, right=right, cover="yes")
+    at = branch("catalogue", tab="beside", one=left, other=right, cover="yes")
     assert not at.get("plotly_chart")
     before = page_text(at)
     (guess,) = [box for box in at.text_input if box.label == asked]

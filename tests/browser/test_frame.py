@@ -23,9 +23,9 @@ def test_sidebar_names_every_page_and_leads_there(visitor: Visitor) -> None:
     for name in PAGES:
         link = side.get_by_role("link", name=content(name).title, exact=True)
         expect(link).to_have_attribute("href", re.compile(f"/{name}$"))
-    side.get_by_role("link", name=content("sources").title, exact=True).click()
-    expect(page).to_have_title(f"{content('sources').title} · Transformer Atlas")
-    expect(page).to_have_url(re.compile("/sources($|[?])"))
+    side.get_by_role("link", name=content("glossary").title, exact=True).click()
+    expect(page).to_have_title(f"{content('glossary').title} · Transformer Atlas")
+    expect(page).to_have_url(re.compile("/glossary($|[?])"))
     visitor.settle()
 
 
@@ -67,7 +67,7 @@ def test_an_address_in_a_link_of_the_app_is_quoted_and_leads_nowhere(visitor: Vi
 
 
 def test_a_search_by_keyboard_leads_to_a_place_and_keeps_the_page_until_then(traveller: Visitor) -> None:
-    page = traveller.open("/zoo?branch=decoder")
+    page = traveller.open("/catalogue?tab=models&branch=decoder")
     side = page.get_by_test_id("stSidebar")
     box = side.get_by_role("textbox", name="Search the Atlas")
     box.focus()
@@ -88,7 +88,7 @@ def test_a_search_by_keyboard_leads_to_a_place_and_keeps_the_page_until_then(tra
 
 
 def test_the_list_of_the_family_opens_a_system_by_keyboard(visitor: Visitor) -> None:
-    page = visitor.open("/timeline")
+    page = visitor.open("/catalogue")
     page.locator("summary").filter(has_text="As a list").focus()
     page.keyboard.press("Enter")
     system = page.get_by_role("link", name="ALBERT (2019)").first  # listed under Efficient as well
@@ -129,7 +129,7 @@ POOR = 0.25
 steady, 0.7."""
 
 
-@pytest.mark.parametrize("path", ["/calculators", "/zoo", "/timeline"])
+@pytest.mark.parametrize("path", ["/catalogue?tab=parameters", "/catalogue?tab=models", "/catalogue"])
 def test_nothing_jumps_while_a_page_loads(visitor: Visitor, path: str) -> None:
     page = visitor.arrive(path)
     visitor.settle()

@@ -95,7 +95,7 @@ def test_the_picture_is_stepped_by_key_and_drawn_deeper(visitor: Visitor) -> Non
 
 
 def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
-    page = visitor.open("/compare")
+    page = visitor.open("/catalogue?tab=table")
     region = page.get_by_role("region", name="Systems, property by property")
     expect(region.get_by_role("columnheader")).to_have_count(13)
     page.get_by_role("textbox", name="Search", exact=True).fill("wordpiece")
@@ -116,7 +116,7 @@ def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
 
 
 def test_two_trees_by_keyboard(visitor: Visitor) -> None:
-    page = visitor.open("/compare?tab=trees&left=bert&right=roberta")
+    page = visitor.open("/catalogue?tab=trees&left=bert&right=roberta")
     expect(page.get_by_role("figure", name=re.compile("Parameters of BERT base to the left"))).to_be_visible()
     attention = page.locator("summary", has_text="Self-attention")
     queries = page.get_by_role("rowheader", name=re.compile("queries"))
@@ -131,7 +131,7 @@ def test_two_trees_by_keyboard(visitor: Visitor) -> None:
 
 
 def test_a_row_is_a_card_at_400_pixels(telephone: Visitor) -> None:
-    page = telephone.open("/compare?any=wordpiece")
+    page = telephone.open("/catalogue?tab=table&any=wordpiece")
     card = page.get_by_role("row", name=re.compile("^BERT 2018"))
     expect(card.get_by_role("cell", name=re.compile("BooksCorpus"))).to_be_hidden()
     card.get_by_role("checkbox", name="All properties of BERT", exact=True).check()

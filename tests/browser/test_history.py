@@ -45,8 +45,8 @@ def test_back_returns_to_the_view_that_was_left(traveller: Visitor) -> None:
     page.go_back()
     expect(sentence).to_have_value(TEXT)
     expect(hidden).to_have_text([re.compile("cat")])
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=content("sources").title).click()
-    expect(page).to_have_url(re.compile("/sources$"))  # its title stands before that: Back would pass over the encoder
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=content("glossary").title).click()
+    expect(page).to_have_url(re.compile("/glossary$"))  # its title stands before that: Back would pass over the encoder
     page.go_back()
     expect(page).to_have_title(re.compile("^Encoder ·"))
     expect(sentence).to_have_value(TEXT)
@@ -118,8 +118,8 @@ def test_the_address_of_a_view_that_moved_is_replaced(traveller: Visitor) -> Non
     expect(page).to_have_url(new)
     expect(page.get_by_role("heading", name="Attention", level=1)).to_be_visible()
     traveller.settle()
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=content("sources").title).click()
-    expect(page).to_have_url(re.compile("/sources$"))
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=content("glossary").title).click()
+    expect(page).to_have_url(re.compile("/glossary$"))
     traveller.settle()
     page.go_back()
     expect(page).to_have_url(new)

@@ -85,7 +85,7 @@ def test_a_lesson_file_of_the_visitor_opens_as_data(traveller: Visitor, tmp_path
     file = tmp_path / "mine.md"
     step = '## {}\nA text\n\n+++\nview = "{}"\n+++\n'
     front = '+++\ntitle = "<b>Mine</b>"\nline = "A line."\n+++\n'
-    file.write_text(front + step.format("One", "/glossary") + step.format("Two", "/sources"), encoding="utf-8")
+    file.write_text(front + step.format("One", "/glossary") + step.format("Two", "/catalogue"), encoding="utf-8")
     page = traveller.open("/lessons")
     page.get_by_role("button", name=WORDS.label("file")).click()
     page.locator("input[type=file]").set_input_files(file)

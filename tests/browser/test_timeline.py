@@ -137,7 +137,7 @@ def test_pictures_are_saved_as_they_stand(alone: Page) -> None:
 
 
 def test_a_person_looks_filters_and_opens_a_system(traveller: Visitor) -> None:
-    page = traveller.open("/timeline?system=roberta&year=2020")
+    page = traveller.open("/catalogue?line=roberta&year=2020")
     expect(page.locator(".picture .node.later")).to_have_count(sum(entry.year > 2020 for entry in FAMILY))
     expect(page.get_by_role("rowheader", name="BERT → RoBERTa")).to_be_visible()
     page.get_by_role("radio", name="By size").click()

@@ -62,7 +62,7 @@ def other_section(person: Visitor, label: str, wait: int, press: Callable[[float
 def other_page(person: Visitor, label: str, wait: int) -> None:
     """Type, press a link of the sidebar, and go Back."""
     page, text = person.page, f"A young cat runs {wait} miles."
-    where = middle(page.get_by_test_id("stSidebarNav").get_by_role("link", name=content("sources").title))
+    where = middle(page.get_by_test_id("stSidebarNav").get_by_role("link", name=content("glossary").title))
     typed(page, label, text, wait)
     page.mouse.click(*where)
     expect(page).to_have_url(re.compile("/sources$"))

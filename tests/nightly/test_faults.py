@@ -68,7 +68,7 @@ def test_a_full_disk_a_read_only_root_and_a_folder_of_another_user(shared: Path,
     environment = {"FULL": str(full), "HOME": str(full), "TMPDIR": str(full), "XDG_CACHE_HOME": str(full)}
     port, heard = free_port(), list[bytes]()
     with app_process(models, tmp_path, port, hostile, environment), visitor(port, heard) as person:
-        for page in ("", "encoder", "decoder", "attention", "tokenizers", "zoo", "generation", "sources"):
+        for page in ("", "encoder", "decoder", "attention", "tokenizers", "catalogue", "generation", "glossary"):
             person.open(page)
         person.open("encoder", model="dir-closed")
         assert said(heard, "The folder “closed” cannot be read by this process")

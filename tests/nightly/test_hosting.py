@@ -47,10 +47,7 @@ VIEWS = (
     "encoder",
     "attention",
     "attention?tab=every",
-    "timeline",
-    "compare",
-    "results",
-    "sources",
+    "catalogue",
     "tokenizers",
     "glossary?term=attention",
 )
@@ -126,7 +123,7 @@ def test_every_request_and_every_link_stays_below_the_prefix(address: str, windo
         links += len(hrefs)
         wrong += [f"{view}: {href}" for href in hrefs if not href.startswith("/atlas/")]
     page.get_by_role("link", name="Timeline").first.click()
-    page.wait_for_url(f"{address}/timeline")
+    page.wait_for_url(f"{address}/catalogue")
     for route in ("health", "ready", "metrics"):
         assert page.evaluate("async (url) => (await fetch(url)).status", f"{address}/{route}") == 200
     here = (address, "data:", "blob:")

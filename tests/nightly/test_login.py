@@ -120,7 +120,7 @@ def test_a_visitor_logs_in_looks_around_and_logs_out(address: str, chromium: Bro
         page.goto(address + path)
         page.wait_for_function(STANDS)
 
-    for path in ("/", "/sources", "/encoder?system=roberta"):
+    for path in ("/", "/glossary", "/encoder?system=roberta"):
         stands(path)
         expect(page.get_by_role("heading", level=1)).to_have_text(WORDS.title)
         expect(page.get_by_text(WORDS.part("Log in"))).to_be_visible()
@@ -133,10 +133,10 @@ def test_a_visitor_logs_in_looks_around_and_logs_out(address: str, chromium: Bro
     expect(out).to_be_visible(timeout=60_000)
     stands("/")
     expect(page.get_by_role("heading", level=1)).not_to_have_text(content("encoder").title)
-    stands("/sources")
-    expect(page.get_by_role("heading", level=1)).to_have_text(content("sources").title)
+    stands("/glossary")
+    expect(page.get_by_role("heading", level=1)).to_have_text(content("glossary").title)
     out.click()
     expect(page.get_by_role("button", name=WORDS.label("button"))).to_be_visible()
-    stands("/sources")
+    stands("/glossary")
     expect(page.get_by_role("heading", level=1)).to_have_text(WORDS.title)
     context.close()

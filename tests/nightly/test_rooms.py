@@ -135,13 +135,13 @@ def test_a_lecture_over_two_processes_a_reload_and_a_lost_redis(
     apps: list[str], server: Redis, chromium: Browser
 ) -> None:
     expect.set_options(timeout=60_000)
-    leads = window(chromium, f"{apps[0]}/timeline")
+    leads = window(chromium, f"{apps[0]}/catalogue")
     leads.get_by_test_id("stSidebar").get_by_text(WORDS.title, exact=True).click()
     leads.get_by_role("button", name=WORDS.label("open")).click()
     code = leads.locator(".atlas-code").first.inner_text()
     assert re.fullmatch("[A-Z]{4}", code)
     follows = window(chromium, f"{apps[1]}/?room={code.lower()}")
-    expect(follows).to_have_url(f"{apps[1]}/timeline")
+    expect(follows).to_have_url(f"{apps[1]}/catalogue")
     expect(leads.get_by_text("1 follower", exact=True)).to_be_visible()
 
     leads.goto(f"{apps[0]}/encoder?text=The+old+%5BMASK%5D+slept.")  # as a reload: the tab's session is new
@@ -176,7 +176,7 @@ def test_a_lecture_over_two_processes_a_reload_and_a_lost_redis(
     time.sleep(5)
     expect(follows).to_have_url(f"{apps[1]}/glossary")
     follows.get_by_text(WORDS.label("follow")).click()
-    expect(follows).to_have_url(f"{apps[1]}/timeline")
+    expect(follows).to_have_url(f"{apps[1]}/catalogue")
     leads.get_by_role("button", name=WORDS.label("end")).click()
     expect(follows.get_by_text(WORDS.part("Ended"))).to_be_visible()
     for page in (leads, follows):

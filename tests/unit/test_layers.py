@@ -102,21 +102,20 @@ READS = {
     ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("timeline", "glossary", "calculators")
+PAGES = ("glossary", "catalogue")
 VIEWS = {
     "encoder": ("tree", "facts"),
     "decoder": ("tree", "facts"),
     "encoder-decoder": ("tree", "facts"),
     "efficient": ("tree", "facts", "measured"),
-    "zoo": ("models", "distillation", "curves"),
     "training": ("inputs",),
-    "results": ("questions",),
     "attention": ("every",),
     "vectors": ("layers",),
-    "sources": ("corrections", "citations", "about"),
-    "calculators": ("training", "cache", "fit", "scaling"),
-    "compare": ("table", "trees", "sizes"),
-    "tokenizers": ("beside", "steps", "train", "languages", "share"),
+    "glossary": ("corrections", "about"),
+    "catalogue": (
+        *("table", "trees", "sizes", "share", "questions", "models", "curves", "training", "cache", "fit", "scaling"),
+    ),
+    "tokenizers": ("beside", "steps", "train", "languages"),
     "objectives": ("points", "masks"),
 }
 

@@ -173,7 +173,7 @@ def test_words_are_a_set_that_the_page_knows() -> None:
 
 
 def test_words_that_are_allowed_twice_are_named_once() -> None:
-    _, (refused,) = links.read("results", {"case": "roulette"}, {"case": ["albert", "bert", "albert", "albert"]})
+    _, (refused,) = links.read("catalogue", {"case": "roulette"}, {"case": ["albert", "bert", "albert", "albert"]})
     assert refused.sentence.endswith("it must be one of: albert, bert.")
 
 
@@ -212,6 +212,6 @@ def test_a_size_that_became_a_system_opens_there() -> None:
         assert name in {one.name for one in catalogue.get(slug).sizes}
         state, refused = links.read("encoder", {"system": system, "size": size, "tab": "tree"})
         assert (state["system"], state["size"], refused) == (slug, name, ())
-        state, refused = links.read("compare", {"left": "bert", "right": system, "right-size": size})
+        state, refused = links.read("catalogue", {"left": "bert", "right": system, "right-size": size})
         assert (state["left"], state["right"], state["right-size"], refused) == ("bert", slug, name, ())
     assert catalogue.moved_sizes()["ernie", "2.0-base-en"] == ("ernie-2.0", "base-en")

@@ -346,7 +346,7 @@ def test_a_case_that_does_not_fit_does_not_load(case: dict[str, Any], reason: st
 
 
 def test_a_question_needs_all_its_parts() -> None:
-    words = content("results", "questions")
+    words = content("catalogue", "questions")
     assert all(words.has(f"{part}: {question.slug}") for part in ("Try", "Notice") for question in questions())
     with pytest.raises(ValidationError, match="cases: a stands there twice"):
         Question.model_validate({**PLAIN, "cases": PLAIN["cases"] * 2})

@@ -68,7 +68,7 @@ def test_a_prefix_finds_the_term_and_the_system() -> None:
         ("perplexty", "Perplexity"),
         ("atlas bert", "Atlas BERT"),
         ("what does bert look at", "Heads that do grammar"),
-        ("errata", "About, sources"),
+        ("errata", "Corrections"),
         ("bibtex", "About the Atlas"),
         ("will it fit", "Will it fit"),
         ("training memory", "Training memory"),
@@ -131,9 +131,8 @@ def choices(page: str) -> dict[str, set[str]]:
             "model": {spec.slug for spec in checkpoints.for_branch(page)},  # type: ignore[arg-type]
         }
     if page == "glossary":
-        return {"term": {term.slug for term in glossary.terms()}}
-    if page == "sources":
         return {
+            "term": {term.slug for term in glossary.terms()},
             "correction": {entry.id for entry in corrections()},
             "source": {document.key.removeprefix("source-") for document in documents()},
         }

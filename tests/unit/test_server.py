@@ -179,8 +179,13 @@ def test_below_a_prefix_the_routes_answer_with_and_without_it(monkeypatch: pytes
 def test_a_page_that_became_part_of_another_leads_there_with_its_query(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.config, "get_option", OPTIONS.get)
     app = Starlette(routes=server.routes())
-    to = {path: answer(path, app)[1]["location"] for path in ("/about", "/atlas/about", "/search")}
-    assert to == {"/about": "sources?tab=about", "/atlas/about": "sources?tab=about", "/search": "glossary?"}
+    to = {path: answer(path, app)[1]["location"] for path in ("/about", "/atlas/about", "/search", "/compare", "/zoo")}
+    assert to == {
+        **dict.fromkeys(("/about", "/atlas/about"), "glossary?tab=about"),
+        "/search": "glossary?",
+        "/compare": "catalogue?tab=table",
+        "/zoo": "catalogue?tab=models",
+    }
     assert answer("/search", app, query=b"q=low+rank%26")[1]["location"] == "glossary?q=low+rank%26"
 
 

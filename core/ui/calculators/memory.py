@@ -80,7 +80,7 @@ def _other(view: View, tab: str) -> None:
     query = {"tab": tab} | {param.name: view.state.text(param.name) for param in (setup.SYSTEM, setup.SIZE)}
     query |= {"use": "train"} if tab == "fit" else {}
     label = view.words.label("other")
-    page_link("calculators", label, {name: word for name, word in query.items() if word}, icon=":material/memory:")
+    page_link("catalogue", label, {name: word for name, word in query.items() if word}, icon=":material/memory:")
 
 
 def _by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan) -> None:
@@ -282,4 +282,4 @@ def _layout(stack: Stack) -> str:
     return layout + ("; " + words.part("Layout: cross") if stack.cross else "")
 
 
-CACHE = Section("cache", cache, (MODELS, LENGTH, BATCH, BITS))
+CACHE = Section("cache", cache, (MODELS, LENGTH, BATCH, BITS), folder="calculators")

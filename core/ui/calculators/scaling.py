@@ -195,4 +195,4 @@ def _exponents(view: View, constants: Mapping[str, Fitted]) -> list[Row]:
     return [(view.words.label(f"exponent-{name}"), _within(constants[name]), published[name]) for name in published]
 
 
-SCALING = Section("scaling", draw, (PARAMETERS, TOKENS))
+SCALING = Section("scaling", draw, (PARAMETERS, TOKENS), folder="calculators")

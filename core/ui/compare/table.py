@@ -127,7 +127,7 @@ MOST_CHARS = 80
 """The longest search text."""
 _HEADINGS = {column.slug: column.heading for column in COLUMNS}
 ANY = Text(name="any", label="Search", most=MOST_CHARS, width=190)
-WITHIN = {slug: Text(name=slug, label=heading, most=MOST_CHARS) for slug, heading in _HEADINGS.items()}
+WITHIN = {slug: Text(name=f"in-{slug}", label=heading, most=MOST_CHARS) for slug, heading in _HEADINGS.items()}
 BRANCH = Choice(
     name="branch",
     label="Branch",
@@ -205,9 +205,9 @@ def _filters(view: View, rows: Sequence[SheetRow], anywhere: str, branch: str) -
     view.note("Columns")
     columns = st.columns(2)
     within = {}
-    for at, param in enumerate(WITHIN.values()):
+    for at, (slug, param) in enumerate(WITHIN.items()):
         with columns[at % 2]:
-            within[param.name] = param.draw(state).strip()
+            within[slug] = param.draw(state).strip()
     within = {name: words for name, words in within.items() if words}
     return Filter(anywhere, within, branch, first, last, None if live == "all" else live == "yes")
 

@@ -149,8 +149,8 @@ def _machines(view: BranchView, system: System) -> None:
         each=in_bytes(memory[max(memory)].total),
         devices=max(memory),
     )
-    _to("calculators", "parallel", view, tab="parallel")
-    _to("calculators", "training", view, tab="training")
+    _to("catalogue", "parallel", view, tab="parallel")
+    _to("catalogue", "training", view, tab="training")
 
 
 _SAVINGS: dict[Saving, Callable[[BranchView, System], None]] = {

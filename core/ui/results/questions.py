@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from core import catalogue
+from core import catalogue, links
 from core.catalogue.questions import Case, choices, first, questions, reference, rows
 from core.catalogue.results import COLUMNS, Measure, Result, citation, differences, name, paper, results
 from core.content import content
@@ -225,7 +225,7 @@ def result_table(rows: Sequence[Result], caption: str) -> None:
 
 def sources_page() -> str:
     """The path of the page that compares disagreeing sources."""
-    return f"{base_path()}/sources"
+    return base_path() + links.url("glossary", {"tab": "corrections"})
 
 
 def _row(row: Result, linker: Linker) -> Row:
@@ -264,5 +264,5 @@ def _source(key: str) -> str:
 
 def _note(row: Result, linker: Linker) -> tuple[Part, ...]:
     if row.disagrees:
-        return (linker.rich(row.note), Link(content("results").label("disagree"), sources_page()))
+        return (linker.rich(row.note), Link(content("catalogue").label("disagree"), sources_page()))
     return (linker.rich(row.note),) if row.note else ()

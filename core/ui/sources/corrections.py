@@ -70,8 +70,8 @@ def _filtered(state: PageState, entries: Sequence[MergedCorrection]) -> list[Mer
         source = SOURCE.with_(options=_counted(sources, by_source)).draw(state)
         system = SYSTEM.with_(options=_counted(names, by_system)).draw(state)
         kind = KIND.with_(options=_counted(kinds, by_kind)).draw(state)
-        five = {"tab": "citations", "evidence": "source document"}
-        page_link("sources", "The five sources", five, icon=":material/menu_book:", width="content")
+        five = {"tab": "about", "evidence": "source document"}
+        page_link("glossary", "The five sources", five, icon=":material/menu_book:", width="content")
     return [
         entry
         for entry in entries
@@ -96,7 +96,9 @@ def _claim(entry: MergedCorrection, linker: Linker) -> Cell:
     claimed = f"Claimed by {where}: “{entry.printed}”" if entry.printed else f"Claimed by {where}"
     about = f"{', '.join(entry.names)} · {KINDS[entry.kind]} · "
     link = Link(
-        "link", base_path() + links.url("sources", {"correction": entry.id}), f"Link to this correction: {entry.claim}"
+        "link",
+        base_path() + links.url("glossary", {"tab": "corrections", "correction": entry.id}),
+        f"Link to this correction: {entry.claim}",
     )
     return (linker.rich(entry.claim), claimed, Rich((about, link)))
 
@@ -159,7 +161,7 @@ def _system_link(slug: str, name: str) -> None:
 
 def _back(state: PageState) -> None:
     """Show the list again with its filters."""
-    take_up("sources", {**state.values, "correction": None})
+    take_up("glossary", {**state.values, "correction": None})
 
 
 def _read(text: Citation) -> str:
@@ -199,11 +201,12 @@ def citations_list(view: View) -> None:
     }
     chosen = EVIDENCE.with_(options=options).draw(view.state)
     fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
-    view.say("Count", count=f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if fitting != grouped else ""))
+    view.say("Citations", count=f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if fitting != grouped else ""))
     uses, linker = _uses(base_path()), Linker("sources.citations")
     rows: list[Row] = [(_title(group[0]), _evidence(group, linker, view), _used(group, uses)) for group in fitting]
-    text_table(TextTable(("Text", "Evidence", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
-    view.try_and_notice()
+    with st.expander(view.words.label("list"), expanded=chosen != ALL):
+        text_table(TextTable(("Text", "Evidence", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
+        view.note("Reused")
 
 
 def _grouped() -> list[list[Citation]]:
@@ -225,7 +228,10 @@ def _evidence(group: list[Citation], linker: Linker, view: View) -> Cell:
     if text in documents():
         kinds = Counter(entry.kind for entry in corrections() if text in entry.claimed_by)
         counts = ", ".join(f"{KINDS[kind].lower()} {many}" for kind, many in kinds.most_common())
-        link = Link(f"{kinds.total()} corrections", base_path() + links.url("sources", {"source": number(text.key)}))
+        link = Link(
+            f"{kinds.total()} corrections",
+            base_path() + links.url("glossary", {"tab": "corrections", "source": number(text.key)}),
+        )
         remarks += [linker.rich(view.words.label(text.key)), Rich((link, f": {counts}"))]
     return (text.evidence, *remarks)
 
@@ -243,18 +249,18 @@ def _uses(base: str) -> dict[Citation, list[Link]]:
             if not text.key.startswith("source-") and numbers[text] <= 3:
                 link = Link(
                     f"correction on {entry.names[0]}",
-                    base + links.url("sources", {"correction": entry.id}),
+                    base + links.url("glossary", {"tab": "corrections", "correction": entry.id}),
                     entry.claim,
                 )
                 uses.setdefault(text, []).append(link)
     for text, used in numbers.items():
         if used > 3:
-            link = Link(f"{used} corrections", base + links.url("sources", {}))
+            link = Link(f"{used} corrections", base + links.url("glossary", {"tab": "corrections"}))
             uses.setdefault(text, []).append(link)
     figures = Counter((citation(key), row.paper) for row in results() for key in (row.source, *row.also))
     for (text, key), count in figures.items():
         name = f"{count} {'figure' if count == 1 else 'figures'} of {paper(key).rsplit(', ', 1)[-1]}"
-        link = Link(name, base + links.url("results", {}))
+        link = Link(name, base + links.url("catalogue", {"tab": "questions"}))
         uses.setdefault(text, []).append(link)
     return uses
 
@@ -266,6 +272,3 @@ def _used(group: list[Citation], uses: dict[Citation, list[Link]]) -> Rich:
     for link in used:
         parts += [", ", link] if parts else [link]
     return Rich(tuple(parts))
-
-
-CITATIONS = Section("citations", citations_list, (EVIDENCE,))

@@ -32,13 +32,13 @@ from core.ui.measuring import measure_button
 from core.ui.page import BRANCH_TITLES, base_path, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Real, Words
-from core.ui.picker import SOURCES, digits, interval
+from core.ui.picker import SOURCES, digits, interval, nothing_runs
 from core.ui.section import Section, View
 from core.ui.tables import Cell, Link, Row, TextTable, text_table
 from core.words import counted
 
 BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
-SORT = Choice(name="sort", label="Sort by", options=ORDERS, width=230)
+SORT = Choice(name="by", label="Sort by", options=ORDERS, width=230)
 UNMEASURED = "–"
 HEADINGS = ("Model", "Architecture", "Parameters", "Weights", "Training tokens", "Quality", "Time")
 WIDTHS = (14, 17, 14, 14, 11, 17, 13)
@@ -58,6 +58,8 @@ class _Plan:
 def models_table(view: View) -> None:
     """Draw the section; measurements run after the page is drawn."""
     state, models = view.state, (*live(), *apart())
+    if nothing_runs(live()):
+        return
     branches = {str(model.spec.branch) for model in models}
     named = {branch: BRANCH_TITLES[branch] for branch in BRANCH_TITLES if branch in branches}
     others = {branch: branch for branch in sorted(branches - named.keys())}
@@ -151,7 +153,7 @@ def _row(model: Listed, timing: Timing | None, failure: str | None) -> Row:
         _weights(model.size),
         short(model.tokens) if model.tokens is not None else "not stated",
         _quality(model.quality),
-        content("zoo", "models").label("untimed") if model.apart else _time(timing, failure),
+        content("catalogue", "models").label("untimed") if model.apart else _time(timing, failure),
     )
 
 
@@ -218,7 +220,7 @@ def _card(spec: CheckpointSpec) -> tuple[str, ...]:
     """The card's first strength and first weakness, if any, its data and their license."""
     card = spec.card
     if card is None:
-        return (content("zoo", "models").label("uncarded"),)
+        return (content("catalogue", "models").label("uncarded"),)
     said = [f"Strength: {text}" for text in card.strengths[:1]] + [f"Weakness: {text}" for text in card.weaknesses[:1]]
     return (*said, f"Data: {'; '.join(card.data)} ({'; '.join(card.data_licence)})")
 
@@ -230,7 +232,7 @@ HELD_OUT = "held-out"
 _STEP = 0.1
 _OPENING = 3
 _MILLION = 1e6
-MEASURE = Choice(name="measure", label="Measure", options={}, width=260, resets=("models", "at"))
+MEASURE = Choice(name="curve", label="Measure", options={}, width=260, resets=("models", "at"))
 SCALE = Choice(name="scale", label="Token axis", options={"log": "Logarithmic", "linear": "Linear"}, style="row")
 DRAWN = Words(
     name="models",

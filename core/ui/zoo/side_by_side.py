@@ -48,6 +48,7 @@ from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.panel import chart, offer_chart, offer_table
 from core.ui.param import Carried, Choice, Text
+from core.ui.picker import nothing_runs
 from core.ui.section import Section, View
 
 Pair = Sequence[CheckpointSpec]
@@ -202,7 +203,7 @@ def _chips(
 
 def _bars(view: View, spec: CheckpointSpec, picture: Picture, scale: float, slug: str) -> None:
     labels, chances = picture.labels[:_MOST_ROWS], picture.probabilities[:_MOST_ROWS]
-    most = content("zoo", "compare").part("First rows", shown=_MOST_ROWS, count=len(picture.labels))
+    most = content("catalogue", "beside").part("First rows", shown=_MOST_ROWS, count=len(picture.labels))
     more = f" ({most})" if len(picture.labels) > _MOST_ROWS else ""
     st.caption(plain(f"{spec.name}: {picture.caption[0].lower()}{picture.caption[1:]}{more}"))
     key, title = view.state.key(f"answers.{slug}.bars"), f"{spec.name}, {picture.caption}"
@@ -241,8 +242,8 @@ SAMPLES = {
     "A capital": "The capital of France is Paris.",
     "A dog": "The dog ran into the garden and barked at the cat.",
 }
-LEFT = Choice(name="left", label="First model", options={}, width=335)
-RIGHT = Choice(name="right", label="Second model", options={}, width=335)
+LEFT = Choice(name="one", label="First model", options={}, width=335)
+RIGHT = Choice(name="other", label="Second model", options={}, width=335)
 TASK = Choice(name="task", label="Task", options={}, width=270)
 TEXT = Text(
     name="text",
@@ -261,6 +262,8 @@ COVER = Carried(name="cover", label="Guess first", as_=link.Choice(None, ("yes",
 def side_by_side(view: View) -> None:
     state = view.state
     models = [model.spec for model in live()]
+    if nothing_runs(models):
+        return
     specs = {spec.slug: spec for spec in models if spec.family.does}
     if not specs:
         info(view.words.part("None fits"))
@@ -413,12 +416,12 @@ def _uncovered(
         )
 
     texts = any(not isinstance(answer, Filled | Continued | Detection) for answer in there)
-    question = ("zoo", *(spec.slug for spec in pair), inputs, tuple(masked))
+    question = ("beside", *(spec.slug for spec in pair), inputs, tuple(masked))
     return uncovered(state, question, _label(there), judge, most=SENTENCE_CHARS if texts else GUESS_CHARS, on=True)
 
 
 def _label(answers: Sequence[Answer]) -> str:
-    words = content("zoo", "compare")
+    words = content("catalogue", "beside")
     kinds = {type(answer) for answer in answers}
     if kinds == {Filled}:
         return words.label("guess-mask")
@@ -436,7 +439,7 @@ def _judged(guess: str, answer: Answer, words: Sequence[Word], masked: Sequence[
         return (
             verdict(guess, first.labels, first.probabilities)
             if first
-            else content("zoo", "compare").part("No prediction")
+            else content("catalogue", "beside").part("No prediction")
         )
     if isinstance(answer, Detection):
         (picture,) = pictures(answer, words, masked)
@@ -447,4 +450,4 @@ def _judged(guess: str, answer: Answer, words: Sequence[Word], masked: Sequence[
     return words_shared(guess, answer.steps[-1].text if answer.steps else "")
 
 
-SIDE = Section("compare", side_by_side, (LEFT, RIGHT, TASK, TEXT, MASK, COVER))
+SIDE = Section("beside", side_by_side, (LEFT, RIGHT, TASK, TEXT, MASK, COVER))

@@ -1,0 +1,35 @@
+"""The catalogue: systems over time, compared and sized; published results; live models; calculators."""
+
+from itertools import chain
+
+from core.ui.calculators.memory import CACHE, FIT, TRAINING
+from core.ui.calculators.parallel import PARALLEL
+from core.ui.calculators.parameters import PARAMETERS
+from core.ui.calculators.scaling import SCALING
+from core.ui.compare.sizes import SIZES
+from core.ui.compare.table import TABLE
+from core.ui.compare.trees import TREES
+from core.ui.results.pass_at_k import PASS_AT_K
+from core.ui.results.questions import QUESTIONS
+from core.ui.section import Page
+from core.ui.timeline import TIMELINE
+from core.ui.tokenizers.share import SHARE
+from core.ui.zoo.models import CURVES, MODELS
+from core.ui.zoo.side_by_side import SIDE
+
+GROUPS = {
+    "timeline": (TIMELINE,),
+    "compare": (TABLE, TREES, SIDE),
+    "sizes": (SIZES, SHARE),
+    "results": (QUESTIONS, PASS_AT_K),
+    "models": (MODELS, CURVES),
+    "calculators": (PARAMETERS, TRAINING, FIT, CACHE, SCALING, PARALLEL),
+}
+PAGE = Page(
+    "catalogue",
+    tuple(chain(*GROUPS.values())),
+    groups={section.slug: group for group, members in GROUPS.items() for section in members},
+)
+
+if __name__ == "__main__":
+    PAGE.run()
