@@ -83,7 +83,7 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
 
 
 def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]) -> None:
-    at = page(tab="all", model="atlas-adapter-bert")
+    at = page(tab="all", model="atlas-adapter-bert", text="The cat sat on the mat.")
     assert widget(at.selectbox, "Adapters for").value == "none"
     widget(at.selectbox, "Adapters for").set_value("genre").run()
     assert at.query_params["task"] == "genre"
@@ -93,10 +93,17 @@ def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]
     widget(at.selectbox, "Adapters for").set_value("none").run()
     assert "task" not in at.query_params
     assert widget(page(model="atlas-adapter-bert", task="genre").selectbox, "Adapters for").value == "genre"
-    other = page(tab="all", model="atlas-adapter-bert", task="genre", together="models", **{"with": "minilm"})
+    other = page(
+        tab="all",
+        model="atlas-adapter-bert",
+        text="The cat sat on the mat.",
+        task="genre",
+        together="models",
+        **{"with": "minilm"},
+    )
     assert not other.warning
     difference = grids[-1].weights
-    page(tab="all", model="minilm")
+    page(tab="all", model="minilm", text="The cat sat on the mat.")
     np.testing.assert_allclose(difference, genre.weights - grids[-1].weights, atol=1e-6)
 
 

@@ -22,7 +22,11 @@ PAGES = (
     *("attention", "vectors", "generation", "objectives", "transformer", "training"),
 )
 SECTIONS = {f"{page}-{section.slug}": (page, section) for page in PAGES for section in pages()[page].sections}
-NOT_DRAWN = {"tokenizers-beside": {"look"}, "vectors-places": {"query", "key"}, "training-train": {"format"}}
+NOT_DRAWN = {
+    "tokenizers-beside": {"look"},
+    "vectors-places": {"asked", "query", "key"},
+    "training-train": {"format", "sentence"},
+}
 """Menus that these sections draw only for some choices; that of tasks is drawn for models that have some."""
 
 

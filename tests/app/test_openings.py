@@ -9,6 +9,7 @@ from core import checkpoints
 from core.attention import word_maps
 from core.attention.capture import capture
 from core.content import content
+from core.figures.labels import percent
 from core.finetuning import record, words
 from core.finetuning.examples import TEN, ready
 from core.language.decoding.search import tree
@@ -35,7 +36,7 @@ def test_one_head_opens_with_a_pronoun_on_its_noun() -> None:
     assert abs(query - key) > 2, "a head on the previous token would do"
     at = opened("attention")
     assert (widget(at.selectbox, "Layer").value, widget(at.selectbox, "Head").value) == (opens.layer, opens.head)
-    assert f"{weights.max():.0%} of the weight of the pronoun" in shown(at)
+    assert f"{percent(weights.max())} of the weight of the pronoun" in shown(at)
 
 
 def test_three_architectures_open_with_weight_on_both_sides_only_where_there_is_no_causal_mask() -> None:
@@ -59,7 +60,7 @@ def test_beam_search_opens_with_a_text_more_probable_than_that_of_greedy_decodin
         tree(checkpoint, begun, Decoding(strategy="beam", beams=beams, max_new_tokens=DEPTH.default))
         for beams in (BEAMS.default, 1)
     )
-    assert (beam.results[0][1], greedy.results[0][1]) == (pytest.approx(-9.1, abs=0.1), pytest.approx(-12.0, abs=0.1))
+    assert (beam.results[0][2], greedy.results[0][2]) == (pytest.approx(-9.1, abs=0.1), pytest.approx(-12.0, abs=0.1))
     assert beam.ids[0] != greedy.ids[0], "the paths part at the first token, where greedy decoding cannot go back"
 
 

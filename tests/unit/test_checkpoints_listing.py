@@ -41,7 +41,7 @@ def model(slug: str, *, size: Size | None = None, measure: Measure | None = None
 
 
 MODELS = (
-    model("a", size=Size(5, 40, 100, 200), tokens=10, branch="efficient"),
+    model("a", size=Size(105, 40, 200), tokens=10, branch="efficient"),
     model("b", size=Size(50, 100), tokens=30),
     model("c", size=Size(7, 400), branch="decoder"),
     model("d", branch="of-its-own", kind="unheard-of"),
@@ -53,7 +53,7 @@ MODELS = (
     [
         ("branch", "bcad"),  # encoder, decoder, efficient; a branch that has no page last
         ("name", "abcd"),
-        ("few", "cbad"),  # 7, 50, 105 with its base; unknown last
+        ("few", "cbad"),  # 7, 50, 105; unknown last
         ("many", "abcd"),
         ("bytes", "bacd"),  # 100, 240, 400
         ("tokens", "bacd"),  # 30, 10, not stated
