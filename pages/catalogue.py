@@ -3,13 +3,11 @@
 from itertools import chain
 
 from core.ui.calculators.memory import CACHE, FIT, TRAINING
-from core.ui.calculators.parallel import PARALLEL
 from core.ui.calculators.parameters import PARAMETERS
 from core.ui.calculators.scaling import SCALING
 from core.ui.compare.sizes import SIZES
 from core.ui.compare.table import TABLE
 from core.ui.compare.trees import TREES
-from core.ui.results.pass_at_k import PASS_AT_K
 from core.ui.results.questions import QUESTIONS
 from core.ui.section import Page
 from core.ui.timeline import TIMELINE
@@ -21,9 +19,9 @@ GROUPS = {
     "timeline": (TIMELINE,),
     "compare": (TABLE, TREES, SIDE),
     "sizes": (SIZES, SHARE),
-    "results": (QUESTIONS, PASS_AT_K),
+    "results": (QUESTIONS,),
     "models": (MODELS, CURVES),
-    "calculators": (PARAMETERS, TRAINING, FIT, CACHE, SCALING, PARALLEL),
+    "calculators": (PARAMETERS, TRAINING, FIT, CACHE, SCALING),
 }
 PAGE = Page(
     "catalogue",

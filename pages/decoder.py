@@ -6,9 +6,12 @@ from core.ui.demos.fill_mask import MASKS
 from core.ui.demos.generate import GENERATE
 from core.ui.demos.memory import MEMORY_DEMO
 from core.ui.demos.orders import ORDERS
+from core.ui.demos.pass_at_k import PASS_AT_K
+from core.ui.demos.tensor_parallel import TENSOR_PARALLEL
 
 DEMOS = (CODES, ORDERS, MASKS, MEMORY_DEMO, GENERATE)
-PAGE = branch_page("decoder", *DEMOS)
+OWN = {"codex": PASS_AT_K, "megatron-lm": TENSOR_PARALLEL}
+PAGE = branch_page("decoder", *DEMOS, own=OWN)
 
 if __name__ == "__main__":
     PAGE.run()

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests import pages
 from tests.pages import described, html_of, link, widget
 
-SECTIONS = ("parameters", "training", "cache", "fit", "scaling", "parallel")
+SECTIONS = ("parameters", "training", "cache", "fit", "scaling")
 
 
 def opened(**query: str) -> AppTest:
@@ -115,14 +115,14 @@ def test_facts_show_costs_and_lead_to_the_calculators() -> None:
 
 
 def test_a_split_layer_equals_the_whole_and_names_its_all_reduces() -> None:
-    at = opened(tab="parallel", degree="8")
+    at = pages.opened("calculators", tab="parallel", degree="8")  # where it was
     assert "8 parts, joined" in shown(at)
     assert "all-reduce of" in described(at)
     widget(at.text_input, "Text").set_value("").run()
     assert at.warning
     assert "8 parts, joined" not in shown(at)
-    assert opened(tab="parallel", degree="3").warning
-    assert "layers 1 to 4, not 9" in shown(opened(tab="parallel", layer="9"))
+    assert pages.opened("decoder", system="megatron-lm", degree="3").warning
+    assert "layers 1 to 4, not 9" in shown(pages.opened("calculators", tab="parallel", layer="9"))
 
 
 def test_scaling_laws_of_chinchilla_and_gpt_3() -> None:

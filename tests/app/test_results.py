@@ -119,7 +119,7 @@ def test_a_case_or_a_measure_of_another_choice_gets_a_sentence(wrong: dict[str, 
 
 
 def test_pass_at_k_on_own_results() -> None:
-    at = opened("catalogue", tab="pass-at-k", passed="1 0", n="2", k="1")
+    at = opened("results", tab="pass-at-k", passed="1 0", n="2", k="1")  # where it was
     assert "pass@1 = 25.0%" in shown(at)
     at.text_input[0].set_value("3").run()
     assert "is no number of passed samples" in shown(at)

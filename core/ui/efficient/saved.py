@@ -149,7 +149,7 @@ def _machines(view: BranchView, system: System) -> None:
         each=in_bytes(memory[max(memory)].total),
         devices=max(memory),
     )
-    _to("catalogue", "parallel", view, tab="parallel")
+    _to("decoder", "parallel", view, system="megatron-lm")
     _to("catalogue", "training", view, tab="training")
 
 

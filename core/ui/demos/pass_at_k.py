@@ -1,4 +1,4 @@
-"""pass@k on results of one's own."""
+"""Codex's demo: pass@k on results of one's own."""
 
 from __future__ import annotations
 
@@ -53,4 +53,4 @@ def pass_at_k(view: View) -> None:
     view.how_it_works()
 
 
-PASS_AT_K = Section("pass-at-k", pass_at_k, (PASSED, SAMPLES, K))
+PASS_AT_K = Section("pass-at-k", pass_at_k, (PASSED, SAMPLES, K), folder="demos")

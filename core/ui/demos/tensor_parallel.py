@@ -1,4 +1,4 @@
-"""Tensor parallelism: a layer of a live model split as in Megatron-LM, and checked."""
+"""Megatron-LM's demo, tensor parallelism: a layer of a live model split as in Megatron-LM, and checked."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from core.ui.param import Choice, Integer, Model, Text
 from core.ui.picker import nothing_runs
 from core.ui.section import Section, View
 
-MODEL = Model(name="model", first="parallel", fits=splits, width=300)
+MODEL = Model(name="split", first="parallel", fits=splits, width=300)
 TEXT = Text(name="text", label="Text", default="Once upon a time there was a king who had three sons.", sentence="any")
 DEGREE = Choice(name="degree", label="Devices", default="2", options={t: t for t in "123468"}, style="row")
-LAYER = Integer(name="layer", label="Layer", default=1, low=1, high=200, width=130)
+LAYER = Integer(name="split-layer", label="Layer", default=1, low=1, high=200, width=130)
 
 
 def tensor_parallel(view: View) -> None:
@@ -93,4 +93,4 @@ def _table(split: SplitLayer) -> Table:
     return Table(("what", "value"), rows)
 
 
-PARALLEL = Section("parallel", tensor_parallel, (MODEL, TEXT, DEGREE, LAYER))
+TENSOR_PARALLEL = Section("tensor-parallel", tensor_parallel, (MODEL, TEXT, DEGREE, LAYER), folder="demos")
