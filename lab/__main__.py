@@ -102,7 +102,7 @@ def fine_tuning(
     slugs: Annotated[list[str], typer.Argument(help="Live models, for example atlas-bert atlas-gpt-2.")],
 ) -> None:
     """Measure the learning curves of the ready sets, and store them and the runs that the page opens with."""
-    from core.finetuning.curve import cli_fine_tuning
+    from lab.curve import cli_fine_tuning
 
     cli_fine_tuning(slugs)
 

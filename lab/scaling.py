@@ -1,4 +1,4 @@
-"""The sweeps of `core.costs.trained`: a decoder by size and text, or by batch and rate; and its gradient noise.
+"""The studies of small decoders: a decoder by size and text, or by batch and rate; and its gradient noise.
 
 One recipe, ``assets/recipes/sweeps/scaling.toml``, whose size, tokens, batch, rate and seed a point replaces. A run
 reads random windows of the corpus, none twice, and its loss is that of the same held-out windows.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,17 +17,66 @@ from typing import Any
 import torch
 
 from core import checkpoints
-from core.costs.trained import BATCHES, FOLDER, NOISY, RATES, SIZES, SWEPT, TOKENS, Noisy, Run, fit, read
+from core.studies import results
+from core.table import measured
 from lab import recipe as recipes
 from lab.files import append
 from lab.noise import Noise, live, measure
 from lab.objectives import build
 from lab.train import STATE, Trainer
 
+SIZES = {(2, 16): 1.8e-2, (2, 32): 1e-2, (3, 48): 7e-3, (3, 80): 4.5e-3, (4, 128): 3e-3}
+"""Learning rate by layers and width: chosen for 32 and 128 on 80,000 tokens with another seed, in between and beyond a
+power of the width."""
+TOKENS = (50_000, 85_000, 140_000, 240_000, 400_000)
+SWEPT = (2, 32), 100_000
+"""Size and tokens of the sweep over batches and rates."""
+BATCHES = (128, 256, 512, 1024, 2048)
+RATES = (2e-3, 4e-3, 8e-3, 1.6e-2, 3.2e-2, 6.4e-2)
+NOISY = (5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 400_000)
+"""Tokens after which the noise scale is measured, of the swept size at the largest amount of text."""
 MEASURED = 300
 """Held-out windows for a loss."""
 NOISE_WINDOWS, GROUP = 96, 8
 """Held-out windows for a noise scale, and those of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A trained decoder."""
+
+    layers: int
+    width: int
+    tokens: int
+    batch: int
+    """Tokens of a step."""
+    rate: float
+    seed: int
+    parameters: int = 0
+    """Without embeddings."""
+    loss: float = 0.0
+    """Held-out, in nats per token."""
+
+    @property
+    def point(self) -> tuple[float, ...]:
+        """What it is a run of."""
+        return self.layers, self.width, self.tokens, self.batch, self.rate, self.seed
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """A gradient noise scale in tokens, with its interval."""
+
+    model: str
+    """A bundled decoder, or "" for the swept one."""
+    seed: int
+    tokens: int
+    """Trained so far."""
+    loss: float
+    """Held-out, in nats per token; 0 of a bundled one, whose tokens are others."""
+    scale: float
+    low: float
+    high: float
 
 
 def points(name: str, seed: int) -> list[Run]:
@@ -113,16 +162,14 @@ def _loss(objective: Any) -> float:
 
 
 def cli_scaling(name: str, corpus: Path, seeds: int) -> None:
-    """Run what is missing of a sweep, seed by seed; of ``scaling``, fit what there is."""
+    """Run what is missing of a sweep, seed by seed."""
+    file = results(name)
     if name == "noise":
-        for row in sweep_noise(read(Noisy, name), corpus, seeds):
-            append([row], FOLDER / "noise.csv")
+        for row in sweep_noise(measured(file, Noisy), corpus, seeds):
+            append([row], file)
             print(row, flush=True)
         return
     for seed in range(seeds):
-        for run in sweep(points(name, seed), read(Run, name), corpus):
-            append([run], FOLDER / f"{name}.csv")
+        for run in sweep(points(name, seed), measured(file, Run), corpus):
+            append([run], file)
             print(run, flush=True)
-    if name == "scaling":
-        (file := FOLDER / "scaling-fits.csv").unlink(missing_ok=True)
-        append(fit(read(Run, name)), file)

@@ -5,7 +5,7 @@ from core.ui.experiments import experiment
 from core.ui.section import Page
 
 STUDIES = (
-    *("pretraining", "distillation", "widths", "compression"),
+    *("examples", "pretraining", "scaling", "distillation", "widths", "compression"),
     *("lengths", "facts", "duplication", "batches", "noise"),
 )
 PAGE = Page(SLUG, tuple(map(experiment, STUDIES)))

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from core import checkpoints
 from core.finetuning import spans, tags
 from core.finetuning.examples import READY, TEN, LabeledSet, ready
 from core.finetuning.setup import Epoch, Setup, baselines, usual_rate
 from core.settings import ASSETS
 
-if TYPE_CHECKING:
-    from core.checkpoints.spec import Checkpoint
-
 FILE = ASSETS / "measured" / "fine-tuning.npz"
-_FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
+FIELDS = ("loss", "accuracy", "probabilities", "seconds", "parameters")
 SETS = (*READY, tags.NAME, spans.NAME)
 OPENS_WITH = {TEN: "fine-tuning-ten"}
 """Where a set opens with another model than the page: the section of ``first.toml``."""
@@ -44,28 +39,6 @@ def data(name: str) -> LabeledSet:
     return own[name]() if name in own else ready(name)
 
 
-def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
-    """Train and store the runs of all ready sets, each with the model that its page opens with."""
-    arrays: dict[str, Any] = {}
-    for name in SETS:
-        first = checkpoints.first(OPENS_WITH[name])[0] if name in OPENS_WITH else None
-        arrays |= trained(checkpoints.load(first) if first else checkpoint, name)
-    np.savez_compressed(path, allow_pickle=False, **arrays)
-
-
-def trained(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
-    """Train the runs of a set; what the file stores of them."""
-    from core.finetuning.train import fine_tune
-
-    arrays: dict[str, Any] = {f"{name}.model": np.array(checkpoint.spec.slug)}
-    for run, setup in runs(name).items():
-        epochs = list(fine_tune(checkpoint, data(name), replace(setup, seconds=float("inf"))))
-        for field in _FIELDS:
-            values = np.array([getattr(epoch, field) for epoch in epochs])
-            arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
-    return arrays
-
-
 @lru_cache(maxsize=1)
 def _arrays() -> dict[str, Any]:
     with np.load(FILE, allow_pickle=False) as file:
@@ -77,7 +50,7 @@ def stored(slug: str, name: str, setup: Setup) -> tuple[Epoch, ...]:
     run = next((run for run, settings in runs(name).items() if settings == setup), None)
     if run is None or name not in SETS or str(_arrays()[f"{name}.model"]) != slug:
         return ()
-    columns = [_arrays()[f"{name}.{run}.{field}"] for field in _FIELDS]
+    columns = [_arrays()[f"{name}.{run}.{field}"] for field in FIELDS]
     last = len(columns[0]) - 1
     return tuple(
         Epoch(

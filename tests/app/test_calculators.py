@@ -132,11 +132,3 @@ def test_scaling_laws_of_chinchilla_and_gpt_3() -> None:
     assert "5.88 × 10²³" in text
     assert "1.71 tokens per parameter" in shown(opened(tab="scaling", billions="175", trained="300"))
     assert "billions" in shown(opened(tab="scaling", billions="-1"))
-
-
-def test_decoders_trained_here_stand_beside_the_published_laws() -> None:
-    at = opened(tab="scaling")
-    text = shown(at)
-    assert "5 sizes by 5 amounts" in text
-    assert all(name in text for name in ("0.076 Kaplan", "0.34 Hoffmann", "Why they differ"))
-    assert "with the lines of the law fitted to these runs. α 0." in described(at)

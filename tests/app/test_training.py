@@ -10,7 +10,6 @@ import pytest
 
 from core import engine, links, session
 from core.content import content
-from core.finetuning import curve
 from core.finetuning.setup import Setup
 from core.ui.finetuning.inputs import cells
 from tests.pages import described, html_of, opened, shown, widget
@@ -59,9 +58,8 @@ def shorter(given: Any) -> Any:
         ),
         ({"set": "pair"}, "30 training and 30 held-out texts in 2 classes", "c none s1"),
         ({"set": "spans", "sentence": "0"}, "no span, so it is excluded", "Predicted: Japanese. Right: Tokyo"),
-        ({"tab": "curve"}, "Mean of 10 seeds, recorded", ""),
     ],
-    ids=["tags token by token", "a pair with two segments", "an answer in a passage", "a learning curve"],
+    ids=["tags token by token", "a pair with two segments", "an answer in a passage"],
 )
 def test_stored_runs_are_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch, query: dict[str, str], said: str, drawn: str
@@ -70,15 +68,6 @@ def test_stored_runs_are_drawn_at_once(
     at = opened("training", **{"tab": "train"} | query)
     assert said in shown(at)
     assert drawn in html_of(at)
-
-
-def test_own_lines_get_a_curve_on_a_click(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curve, "STEPS", 1)
-    at = opened("training", tab="curve", set="own")
-    assert "not recorded" in shown(at)
-    widget(at.button, "Measure here").click().run()
-    assert "Mean of 3 seeds, measured" in shown(at)
-    assert not [key for key in session.results._stored if key[0] == "learning curve"]
 
 
 def test_own_lines_stay_in_the_session() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from copy import deepcopy
 from pathlib import Path
@@ -11,11 +10,11 @@ import pytest
 import torch
 
 from core import checkpoints
-from core.costs.trained import BATCHES, RATES, Fitted, Run, best_rate, by_setting, fit, fitted_law, read
 from core.studies import results
 from core.table import measured
 from lab import duplication, scaling
 from lab.noise import GROUP, STORY, WINDOW, Noise, live, measure
+from lab.scaling import BATCHES, RATES, SIZES, TOKENS, Run
 from tests import tinycorpus
 
 
@@ -60,37 +59,11 @@ def test_the_stored_runs_of_duplication_are_complete() -> None:
     assert len(rows) == len(runs)
 
 
-def test_a_fit_finds_the_law_that_made_the_losses() -> None:
-    sizes, texts = (6e3, 2e4, 8e4, 2e5, 8e5), (5e4, 1e5, 2e5, 4e5, 8e5)
-    runs = [Run(1, 16, int(d), 256, 1e-2, 0, int(n), 1.5 + 30 / n**0.4 + 200 / d**0.5) for n in sizes for d in texts]
-    found = {one.name: one for one in fit(runs, 3)}
-    expected = {"E": 1.5, "A": 30, "B": 200, "alpha": 0.4, "beta": 0.5, "best": 0.5 / 0.9}
-    assert {name: found[name].value for name in expected} == pytest.approx(expected, rel=1e-3)
-    assert all(found[name].low <= 1.001 * found[name].value <= 1.002 * found[name].high for name in expected)
-    straight = [Run(1, 16, int(d), 256, 1e-2, 0, int(n), 9 * n**-0.1 * d**-0.05) for n in sizes for d in texts]
-    found = {one.name: one for one in fit(straight, 3)}
-    assert (found["alpha_N"].value, found["alpha_D"].value) == pytest.approx((0.1, 0.05), rel=1e-3)
-
-
-def test_the_stored_constants_are_those_of_the_stored_runs() -> None:
-    runs = read(Run, "scaling")
-    stored = {one.name: one for one in read(Fitted, "scaling-fits")}
-    groups = by_setting(runs)
-    assert (len({key[0] for key in groups}), len({key[1] for key in groups}), len(groups)) == (5, 5, 25)
-    for one in fit(runs, 1):
-        assert stored[one.name].value == pytest.approx(one.value, rel=1e-3)
-        assert stored[one.name].low <= stored[one.name].value <= stored[one.name].high
-    errors = [abs(fitted_law(stored).loss(run.parameters, run.tokens) / run.loss - 1) for run in runs]
-    assert sorted(errors)[len(errors) // 2] < 0.01
-
-
-def test_the_best_rate_is_the_lowest_point_of_a_parabola() -> None:
-    runs = [Run(2, 32, 1, 128, rate, 0, 1, 3 + math.log(rate / 5e-3) ** 2) for rate in RATES]
-    assert best_rate(runs, 128) == pytest.approx((5e-3, 3))
-    assert best_rate(runs[3:], 128) == (RATES[3], runs[3].loss), "at an end nothing is interpolated"
-    stored = measured(results("batches"), Run)
-    assert len(stored) >= len(BATCHES) * len(RATES)
-    assert {best_rate(stored, batch)[0] for batch in BATCHES}.isdisjoint({RATES[0], RATES[-1]})
+def test_the_stored_decoders_are_complete() -> None:
+    runs = measured(results("scaling"), Run)
+    assert {((run.layers, run.width), run.tokens) for run in runs} == {(size, n) for size in SIZES for n in TOKENS}
+    swept = measured(results("batches"), Run)
+    assert {(run.batch, run.rate) for run in swept} == {(batch, rate) for batch in BATCHES for rate in RATES}
 
 
 def test_a_sweep_trains_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

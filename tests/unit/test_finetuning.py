@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,7 @@ import torch
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputTooLong, OutOfRange
-from core.finetuning import curve, record, tags, trainable, words
-from core.finetuning.curve import Point, Summary
+from core.finetuning import record, tags, trainable, words
 from core.finetuning.examples import READY, TEN, Example, LabeledSet, parse, ready, split
 from core.finetuning.setup import SIZES, TEXT_RATE, Setup, baselines, usual_rate
 from core.finetuning.train import Learner, fine_tune, first_tokens, token_ids
@@ -224,48 +222,6 @@ def test_a_sample_has_all_classes_and_depends_on_its_seed() -> None:
     assert sorted(Counter(example.label for example in samples[0].train).values()) == [1, 2, 2]
     assert set(samples[0].train) < set(data.train)
     assert samples[0].held_out == data.held_out
-
-
-def test_the_learning_curve_by_hand() -> None:
-    points = [Point(5, True, 0, 0.4), Point(5, True, 1, 0.8), Point(10, True, 0, 1.0), Point(5, False, 0, 0.5)]
-    five, ten = curve.summarize(points, pretrained=True)
-    assert (five.examples, five.seeds) == (5, 2)
-    assert (five.mean, five.deviation) == pytest.approx((0.6, 0.2))
-    assert ten == Summary(10, 1.0, 0.0, 1)
-    assert curve.sizes(ready("topic")) == curve.SIZES
-    assert curve.sizes(parse(LINES)) == (5, 8)
-
-
-def test_a_curve_is_measured_seed_by_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curve, "STEPS", 1)
-    found = list(curve.measure(tiny_bert(), parse(LINES), 2))
-    assert [(p.examples, p.pretrained, p.seed) for p in found[:4]] == [
-        (5, True, 0),
-        (5, False, 0),
-        (8, True, 0),
-        (8, False, 0),
-    ]
-    assert {point.seed for point in found} == {0, 1}
-
-
-def test_stored_curves_show_what_pretraining_is_worth() -> None:
-    """Of the sets that the model can learn at all; its page says that the curves need not separate."""
-    curves = curve.stored()
-    assert {(model, name) for model, name in curves if model == "atlas-bert"} == {
-        ("atlas-bert", name) for name in curve.SETS
-    }
-    for (_, name), points in curves.items():
-        assert sorted({point.examples for point in points}) == list(curve.sizes(ready(name)))
-    for name in ("topic", "question"):
-        most = [curve.summarize(curves["atlas-bert", name], pretrained=own)[-1] for own in (True, False)]
-        assert most[0].mean - most[0].deviation > most[1].mean + most[1].deviation, name
-
-
-def test_curves_are_written_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    curves = {("a", "topic"): (Point(5, True, 0, 0.25), Point(5, False, 0, 0.5))}
-    curve.write(curves, tmp_path / "curves.csv")
-    monkeypatch.setattr(curve, "FILE", tmp_path / "curves.csv")
-    assert curve.stored.__wrapped__() == curves
 
 
 def test_pairs_are_two_segments_and_the_first_does_not_tell_the_class() -> None:

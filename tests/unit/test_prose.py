@@ -124,7 +124,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/three-masks": ("Measured",),
     "demos/window": ("Pattern", "Distance"),
     "efficient/saved": ("Saved", "Trained"),
-    "training/curve": ("Recorded",),
     "training/train": ("Status", "Construction", "Flipped"),
     "training/spans": ("Recorded", "Wrong", "Invalid"),
     "training/tags": ("Status",),

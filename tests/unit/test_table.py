@@ -107,12 +107,6 @@ def test_the_head_of_a_long_table_and_of_a_wide_one() -> None:
     assert table.head(2, 1) == Table((), ())
 
 
-# What is read again by the program itself and stands in the repository or beside a checkpoint: never a visitor's text.
-ASSET_WRITERS = {
-    "finetuning/curve.py",
-}
-
-
 def written(attributes: set[str]) -> Iterator[tuple[str, str]]:
     """Modules of core that use one of the attributes, with the attribute."""
     for path in sorted(CORE.rglob("*.py")):
@@ -129,7 +123,7 @@ def written(attributes: set[str]) -> Iterator[tuple[str, str]]:
 
 def test_nothing_else_writes_csv() -> None:
     found = set(written({"writer", "DictWriter", "to_csv"}))
-    assert {path for path, _ in found} == ASSET_WRITERS | {"table.py"}
+    assert {path for path, _ in found} == {"table.py"}
 
 
 def test_every_download_and_every_table_of_a_figure_is_in_one_menu() -> None:

@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
-from core.content import Content, content
+from core.content import content
 from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning import as_text, fed_to_both, record, spans, tags, trainable
 from core.finetuning import words as bag_of_words
@@ -51,10 +51,9 @@ TEXTS = (SET, *OWN.values())
 SENTENCE = Choice(name="sentence", label="Held-out text", options={}, width=380)
 
 
-def set_and_model(view: View, *without: str) -> tuple[str, CheckpointSpec]:
-    """Draw the controls that the sections share: the task, ``without`` some, and the model."""
-    sets = content("training", "train").front["sets"]
-    kind = SET.with_(options={name: text for name, text in sets.items() if name not in without}).draw(view.state)
+def set_and_model(view: View) -> tuple[str, CheckpointSpec]:
+    """Draw the controls of the task and the model."""
+    kind = SET.with_(options=content("training", "train").front["sets"]).draw(view.state)
     model = MODEL if kind in (tags.NAME, spans.NAME) else ANY_MODEL
     models = model.with_(first=record.OPENS_WITH.get(kind, model.first)).here()
     return kind, models.offered()[models.draw(view.state)]
@@ -177,39 +176,23 @@ def draw_accuracy(
         (names_of[name], epoch.number, epoch.loss, epoch.accuracy) for name, found in epochs.items() for epoch in found
     )
     table = Table(("run", "epoch", "training loss (nats)", "held-out accuracy"), rows)
-    layout = {"markers": False, "xaxis": {"range": [0, total]}}
-    across, count = words.label("epoch"), sum(map(len, epochs.values())) if growing else 0
-    accuracy_chart(view, words, picture, "fine-tuning", lines, across, table, growing=count, **layout)
-
-
-def accuracy_chart(
-    view: View,
-    words: Content,
-    picture: DeltaGenerator,
-    stem: str,
-    lines: Sequence[Line],
-    across: str,
-    table: Table,
-    *,
-    growing: int,
-    **layout: Any,
-) -> None:
-    """Lines of held-out accuracy from 0 to 100%, of a run that is complete or has ``growing`` results so far."""
     label = words.label("accuracy")
     figure = line_chart(
         lines,
         label,
-        across=across,
+        across=words.label("epoch"),
         hover="%{x}: %{y:.0%}",
+        markers=False,
         width=3,
+        xaxis={"range": [0, total]},
         yaxis={"range": [0, 1.04], "tickformat": ".0%"},
         height=340,
         theme=theme(),
-        **layout,
     )
     alt = line_alt(lines, label, [])
     with picture.container():
         if growing:
-            chart(figure, key=view.state.key(f"{stem}.growing.{growing}"), alt=alt)
+            results = sum(map(len, epochs.values()))
+            chart(figure, key=view.state.key(f"fine-tuning.growing.{results}"), alt=alt)
         else:
-            Panel(stem, words.label("picture"), figure, alt, table).draw(view.state)
+            Panel("fine-tuning", words.label("picture"), figure, alt, table).draw(view.state)

@@ -1,0 +1,34 @@
+"""Writes the runs that the page Training opens with: `core.finetuning.record`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import checkpoints
+from core.checkpoints.spec import Checkpoint
+from core.finetuning.record import FIELDS, FILE, OPENS_WITH, SETS, data, runs
+from core.finetuning.train import fine_tune
+
+
+def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
+    """Train and store the runs of all ready sets, each with the model that its page opens with."""
+    arrays: dict[str, Any] = {}
+    for name in SETS:
+        first = checkpoints.first(OPENS_WITH[name])[0] if name in OPENS_WITH else None
+        arrays |= trained(checkpoints.load(first) if first else checkpoint, name)
+    np.savez_compressed(path, allow_pickle=False, **arrays)
+
+
+def trained(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
+    """Train the runs of a set; what the file stores of them."""
+    arrays: dict[str, Any] = {f"{name}.model": np.array(checkpoint.spec.slug)}
+    for run, setup in runs(name).items():
+        epochs = list(fine_tune(checkpoint, data(name), replace(setup, seconds=float("inf"))))
+        for field in FIELDS:
+            values = np.array([getattr(epoch, field) for epoch in epochs])
+            arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
+    return arrays
