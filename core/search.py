@@ -75,7 +75,7 @@ def entries(ready: Iterable[CheckpointSpec] = ()) -> tuple[Entry, ...]:
 
 def _systems() -> Iterator[Entry]:
     for system in catalogue.systems():
-        facts: Query = (("system", system.slug), ("tab", "facts"))
+        facts: Query = (("system", system.slug), ("facts", "open"))
         sections = (("What it changed", system.change), ("Why", system.why))
         texts = [Text(text, heading, facts) for heading, text in sections]
         texts += [Text(statement.text, heading, facts) for heading, statement in system.statements()]

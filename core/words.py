@@ -88,3 +88,11 @@ def code_points(text: str, most: int = 8) -> str:
 def counted(count: int, singular: str, plural: str = "") -> str:
     """A number with its noun: ``1 token``, ``2,048 tokens``, ``0 tokens``."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+_SENTENCE = regex.compile(r"\A.*?[.?!][*_”)]*(?=\s|\Z)", regex.DOTALL)
+
+
+def first_sentence(text: str) -> str:
+    first = _SENTENCE.match(text)
+    return first[0] if first else text

@@ -22,7 +22,7 @@ from core.finetuning import trainable
 from core.links import parameters as link
 from core.ui.demos.cover import COVER
 from core.ui.demos.demo import Demo, DemoView
-from core.ui.facts import facts_panel
+from core.ui.facts import facts_panel, lead
 from core.ui.glossary import info, plain_terms, sentences
 from core.ui.heads.panel import LAYER
 from core.ui.links import PageState, page_link
@@ -46,6 +46,7 @@ MODEL = Choice(
 )
 DEMO = Choice(name="demo", label="Demo", options={}, width=250)
 TEXT = Text(name="text", label="Text")
+FACTS = Carried(name="facts", label="Facts", as_=link.Choice(None, ("open",)))
 TREE = (
     Carried(name="size", label="Size", as_=link.Choice()),
     Carried(name="node", label="Module", as_=link.Text()),
@@ -89,9 +90,8 @@ def branch_page(
     return Page(
         branch,
         (
-            Section("demo", partial(_live, demos, own, below), (choice, *params.values()), folder="branch"),
+            Section("demo", partial(_live, demos, own, below), (choice, FACTS, *params.values()), folder="branch"),
             Section("tree", _tree, TREE, folder="branch"),
-            Section("facts", _facts, folder="branch"),
         ),
         params=(SYSTEM, MODEL, TEXT, COVER),
         branch=branch,
@@ -124,11 +124,12 @@ def _live(
     if below is not None and not presenting():
         with sentences():
             below(view)
+    _facts(view)
     _foot(view, view.spec)
 
 
 def _choose(own: Mapping[str, Section], view: View) -> BranchView:
-    """Draw the menus of systems and live models, and the title, which names the system."""
+    """Draw the menus of systems and live models, the title, which names the system, and its lead."""
     state = view.state
     branch: Branch = state.page  # type: ignore[assignment]
     systems = {system.slug: system for system in catalogue.by_branch(branch)}
@@ -137,6 +138,7 @@ def _choose(own: Mapping[str, Section], view: View) -> BranchView:
         systems = dict(sorted(systems.items(), key=lambda item: SAVINGS.index(item[1].saves[0])))
     specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
     _elsewhere(state.text(SYSTEM.name), systems)
+    said = st.container()
     row = st.container(horizontal=True, vertical_alignment="bottom")  # wraps on a narrow screen
     with row:
         names = {
@@ -152,6 +154,9 @@ def _choose(own: Mapping[str, Section], view: View) -> BranchView:
         st.title(f"{view.words.title}: {plain(system.name)}", anchor=False, width="content")
         if spec is not None and _stand_in(system, spec) and not (bare() or presenting()):
             st.badge(_words("Runs here", model=plain(spec.name)), icon=":material/swap_horiz:", color="gray")
+    if not (bare() or presenting()):
+        with said:
+            lead(system)
     return BranchView(state, view.words, view.later, system=system, spec=spec, row=row)
 
 
@@ -299,9 +304,16 @@ def _parent_link(system: System, size: str | None) -> None:
 
 
 def _facts(view: BranchView) -> None:
-    with sentences():
-        facts_panel(view.system.slug)
-    _foot(view)
+    """Draw the facts in a fold, which a link can open."""
+    if bare() or presenting():
+        return
+    state, opened = view.state, view.state.text(FACTS.name) == "open"
+    key = state.key(f"facts.{view.system.slug}")
+    fold = st.expander(content("branch", "facts").title, opened, key=key, on_change="rerun")
+    state.set(facts="open" if fold.open else None)
+    if fold.open:  # closed, its tables are not made
+        with fold, sentences():
+            facts_panel(view.system.slug)
 
 
 def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The panel "What changed, and the facts": every figure with its unit, its source, and how that source was read."""
+"""What a system changed and why, and its facts: every figure with its unit, its source, and how it was read."""
 
 from __future__ import annotations
 
@@ -15,19 +15,34 @@ from core.content import Content, content
 from core.errors import AtlasError
 from core.figures.labels import with_unit
 from core.ui.costs import computed_panel
-from core.ui.glossary import Linker, caption, plain_terms, rich_terms, sentences
+from core.ui.glossary import Linker, caption, markdown, plain_terms, rich_terms, sentences
 from core.ui.links import page_link
 from core.ui.page import base_path, plain
 from core.ui.tables import Link, Row, TextTable, text_table
+from core.words import first_sentence
 
 _MOST_RESULTS = 5
+_MOST_WORDS = 40
+"""Of a lead."""
+
+
+def lead(system: System) -> None:
+    """Draw what the system changed and why: their first sentences, of at most 40 words, and all of it in a fold."""
+    markdown(lead_text(system))
+    words = content("branch", "facts")
+    with st.expander(words.label("why"), type="compact"):
+        _change(system, words)
+
+
+def lead_text(system: System) -> str:
+    change, why = first_sentence(system.change), first_sentence(system.why)
+    return change if len(f"{change} {why}".split()) > _MOST_WORDS else f"{change} {why}"
 
 
 def facts_panel(slug: str) -> None:
     """Draw the facts of a system. Raises :class:`core.errors.UnknownSystem` for an unknown slug."""
     system, words = catalogue.get(slug), content("branch", "facts")
     _origin(system)
-    _change(system, words)
     st.markdown(f"**Live model.** {plain_terms(system.live.note)}")
     if system.live.checkpoint not in {spec.slug for spec in checkpoints.available()}:
         caption(words.part("Missing model", model=plain(system.live.checkpoint)))
@@ -68,7 +83,7 @@ def _change(system: System, words: Content) -> None:
         st.subheader(words.part("Change", parent=parent) if parent else change, anchor=False)
         st.markdown(plain_terms(system.change))
         if branch and system.parent:
-            query = {"system": system.parent, "tab": "facts"}
+            query = {"system": system.parent}
             page_link(branch, f"See {parent}", query, icon=":material/north_west:")
     with right:
         st.subheader("Motivation", anchor=False)

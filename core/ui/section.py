@@ -33,13 +33,14 @@ from core.ui.links import PageState, close_page, link_row, mode_button, open_pag
 from core.ui.page import accent, bare, css, presenting, theme, through_page_table, told_outside
 from core.ui.panel import figure_menus
 from core.ui.param import Param
+from core.words import first_sentence
 
 _BARE = css("bare")
 _PRESENTED = css("presented")
 
 
 def header(title: str, sentence: str, branch: str | None = None, *, later: bool = False) -> DeltaGenerator:
-    """Draw a page's title over a bar in the branch's color, and one sentence on what the page offers.
+    """Draw a page's title over a bar in the branch's color, and one sentence on what the page offers, if there is one.
 
     ``later`` leaves the title to the caller, who knows more of it: it belongs into the container that is returned.
 
@@ -57,7 +58,7 @@ def header(title: str, sentence: str, branch: str | None = None, *, later: bool 
     heading = st.container(**row)  # type: ignore[arg-type]
     if not later:
         heading.title(title, anchor=False)
-    if not (bare() or presenting()):
+    if sentence and not (bare() or presenting()):
         markdown(sentence)
     try:
         settings()
@@ -82,14 +83,6 @@ _DISPLAY = re.compile(r"^\$\$(.+)\$\$$", re.MULTILINE)
 
 _HEADING = re.compile(r"^### (.+)$", re.MULTILINE)
 """A heading, to which Markdown would give an anchor that no link of the app uses."""
-
-
-_SENTENCE = re.compile(r"\A.*?[.?!][*_”)]*(?=\s|\Z)", re.DOTALL)
-
-
-def _first_sentence(text: str) -> str:
-    first = _SENTENCE.match(text)
-    return first[0] if first else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +132,7 @@ class View:
     def line(self, text: str, of: str = "step") -> None:
         """Draw the first sentence of a text, Markdown of the app, on one line; for a presentation."""
         with st.container(key=f"atlas-line-{of}"):
-            st.markdown(terms(_first_sentence(text)))
+            st.markdown(terms(first_sentence(text)))
 
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
         """Draw Try and Notice, side by side if there is room. ``variant``: of "Notice: variant".
@@ -193,7 +186,7 @@ class Page:
     above: Callable[[View], View] = field(default=lambda view: view)
     """Draws the common controls above the row of sections; returns the view that they get."""
     titled: bool = False
-    """Whether ``above`` also draws the title, into the view's ``heading``."""
+    """Whether ``above`` also draws the title, into the view's ``heading``, and the sentence below it."""
 
     def __post_init__(self) -> None:
         register(self.slug, self.carried())
@@ -208,7 +201,7 @@ class Page:
         words = content(self.slug)
         read_mode(self.slug)
         framed = not (bare() or presenting())
-        heading = header(words.title, words.label("line"), self.branch, later=self.titled)
+        heading = header(words.title, "" if self.titled else words.label("line"), self.branch, later=self.titled)
         state, files = open_page(self.slug), begin_downloads()
         later: list[Callable[[], None]] = []
         chosen, step = "", words.front.get("next")

@@ -31,7 +31,7 @@ def demos(spec: CheckpointSpec) -> list[str]:
 
 
 @pytest.mark.parametrize("branch", BRANCHES)
-@pytest.mark.parametrize("section", ["demo", "tree", "facts"])
+@pytest.mark.parametrize("section", ["demo", "tree"])
 def test_every_section_opens(branch: str, section: str, checkpoint_dir: Path) -> None:
     at = opened(branch, tab=section, model=MODELS[branch])
     assert not at.error
@@ -80,7 +80,7 @@ def test_another_system_starts_afresh_and_another_section_keeps_the_text(checkpo
 def test_the_title_names_the_system_and_a_chip_the_model_that_stands_in(
     query: dict[str, str], title: str, chip: str
 ) -> None:
-    at = opened("encoder", tab="facts", **query)
+    at = opened("encoder", facts="open", **query)
     assert words(at.title[0].value) == title
     chips = [words(one.value) for one in at.markdown if "runs here" in one.value]
     assert len(chips) == bool(chip)

@@ -29,7 +29,7 @@ def test_all_terms_stand_there_with_links() -> None:
     at = opened("glossary")
     assert rows(at) == len(TERMS)
     assert 'href="/glossary?term=softmax"' in html_of(at)
-    assert 'href="/decoder?system=gpt-j&amp;tab=facts"' in html_of(at)
+    assert 'href="/decoder?system=gpt-j&amp;facts=open"' in html_of(at)
 
 
 def test_a_link_opens_a_term_with_its_formula_and_neighbors() -> None:
@@ -38,7 +38,7 @@ def test_a_link_opens_a_term_with_its_formula_and_neighbors() -> None:
     assert "R_{n-m}" in at.latex[0].value
     pages = {(link.page, link.query_string) for link in protos(at, "page_link")}
     assert ("glossary", "term=relative-positions&go=") in pages  # marked as a link, since it leads to the page itself
-    assert ("decoder", "system=gpt-j&tab=facts") in pages
+    assert ("decoder", "system=gpt-j&facts=open") in pages
     next(button for button in at.button if button.label == "All terms").click().run()
     assert not at.latex
     assert rows(at) == len(TERMS)
@@ -56,7 +56,7 @@ def test_letters_and_words_narrow() -> None:
 
 
 def test_facts_link_the_first_mention_of_a_term() -> None:
-    at = opened("encoder", system="albert", tab="facts")
+    at = opened("encoder", system="albert", facts="open")
     everything = html_of(at) + shown(at)
     assert everything.count("/glossary?term=sentence-order-prediction") == 1
     assert everything.count("/glossary?term=masked-language-modelling") == 1
@@ -102,7 +102,7 @@ def never_linked(at: AppTest) -> set[str]:
         ),  # as a name under a claim, and beside a sum
         ("catalogue", {"line": "bert"}, set()),
         ("catalogue", {"tab": "questions"}, set()),
-        ("encoder", {"system": "bert", "tab": "facts"}, {"skeleton"}),  # in a citation's title
+        ("encoder", {"system": "bert", "facts": "open"}, {"skeleton"}),  # in a citation's title
     ],
 )
 def test_texts_that_are_data_have_their_terms_linked_once(page: str, query: dict[str, str], names: set[str]) -> None:
@@ -113,16 +113,7 @@ def test_texts_that_are_data_have_their_terms_linked_once(page: str, query: dict
     assert len(links) == len(set(links))
 
 
-def test_a_notice_links_what_the_page_names_first_in_it_and_nothing_that_was_typed() -> None:
-    at = opened("objectives", tab="masks", pattern="cross.and.causal")
-    (notice,) = at.warning
-    assert words(notice.value) == (
-        "The mask in the link cannot be read; the default is shown. Cross-attention has queries and keys of two texts. "
-        "Only padding can be combined with it."
-    )
-    assert "[Cross\\-attention](/glossary?term=cross-attention " in notice.value
-    assert "[padding](/glossary?term=padding " in notice.value
-    assert shown(at).count("/glossary?term=cross-attention") == 1
+def test_a_notice_links_nothing_that_was_typed() -> None:
     at = opened("objectives", tab="masks", pattern="softmax <b>")
     (notice,) = at.warning
     assert "There is no mask “softmax <b>”. There are: full, causal, " in words(notice.value)

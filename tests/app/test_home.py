@@ -70,7 +70,7 @@ def test_the_view_that_was_left_is_one_link_until_it_is_forgotten() -> None:
         found = (link for link in protos(at, "page_link") if link.label.startswith("Continue"))
         return next(((link.label.partition(": ")[2], link.page, link.query_string) for link in found), ())
 
-    assert left("encoder", "facts", "") == ("Encoder › Facts", "encoder", "")
+    assert left("encoder", "tree", "") == ("Encoder › Module tree", "encoder", "")
     assert left("glossary", "nowhere", "") == (content("glossary").title, "glossary", "")
     assert left("home", "", "") == left("nowhere", "", "") == ()
     query = "layer=3&head=2"

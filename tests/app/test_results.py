@@ -89,7 +89,7 @@ def test_one_file_has_every_figure_with_its_source() -> None:
 
 
 def test_a_systems_page_lists_five_of_its_figures_and_leads_to_all() -> None:
-    at = opened("encoder", system="bert", tab="facts")
+    at = opened("encoder", system="bert", facts="open")
     page = html_of(at)
     assert 'href="/catalogue?tab=questions"' in page
     assert f"All {len(of_system('bert'))} figures of BERT" in page

@@ -210,7 +210,7 @@ def test_a_tree_without_attention_is_not_measured_by_it() -> None:
 
 
 def test_a_link_that_names_a_model_shows_its_system() -> None:
-    at = opened("encoder", model="atlas-albert", tab="facts")
+    at = opened("encoder", model="atlas-albert", facts="open")
     assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-albert"]
     at.segmented_control[0].set_value("demo").run()
     assert [box.value for box in at.selectbox[:2]] == ["albert", "atlas-albert"]
@@ -242,7 +242,7 @@ def test_a_system_that_runs_on_another_page_says_so_and_shows_no_demo_of_a_stran
     at = opened(branch, system=slug, tab="demo")
     assert at.selectbox[1].value == ""
     assert f"runs on the page {home}" in words(str(at.info[0].value))
-    at = opened(branch, system=slug, tab="facts")
+    at = opened(branch, system=slug, tab="tree")
     assert not at.info
 
 
@@ -296,7 +296,7 @@ def test_in_place_of_gpt_4s_tree_stands_a_sentence(query: dict[str, str]) -> Non
 
 
 def test_gpt_4s_facts_say_why_there_are_no_sizes_and_mark_the_rumor() -> None:
-    at = opened("decoder", system="gpt-4", tab="facts")
+    at = opened("decoder", system="gpt-4", facts="open")
     tables = " ".join(element.proto.body for element in at.get("html"))
     assert "1.8 trillion (rumor)" in tables
     assert "gives no further details" in shown(at)
@@ -309,10 +309,10 @@ def test_mambas_tree_is_described_without_attention() -> None:
 
 
 def test_a_link_to_the_wrong_page_leads_to_the_right_one() -> None:
-    at = opened("decoder", system="mamba", tab="facts")
+    at = opened("decoder", system="mamba", facts="open")
     assert "“System” cannot be “mamba”" in shown(at)
     link = next(element.proto for element in at.get("page_link") if element.proto.page == "efficient")
     assert link.label == "Mamba is on the page Efficient"
     assert not [
-        one for one in opened("decoder", system="x", tab="facts").get("page_link") if "stands" in one.proto.label
+        one for one in opened("decoder", system="x", facts="open").get("page_link") if "stands" in one.proto.label
     ]

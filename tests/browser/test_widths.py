@@ -13,12 +13,12 @@ from tests.browser.conftest import ROOT, Visitor
 PATHS = {file.stem: f"/{file.stem}" for file in sorted((ROOT / "pages").glob("*.py"))} | {"home": "/"}
 """Every page's file and its path."""
 VIEWS = (
-    *("/encoder?tab=facts", "/decoder?system=gpt-3&tab=tree", "/glossary?term=rotary-positions"),
+    *("/encoder?facts=open", "/decoder?system=gpt-3&tab=tree", "/glossary?term=rotary-positions"),
     *("/catalogue?tab=table&pins=bert,gpt-2", "/catalogue?tab=trees&left=bert&right=t5", "/tokenizers?tab=languages"),
     "/catalogue?tab=fit&system=llama&device=l4&bits=32",
 )
 """What a page shows beside its first view, where it is widest; every section is in ``tests/nightly/test_axe.py``."""
-SECTIONS = [content("branch", section).title for section in ("demo", "tree", "facts")]
+SECTIONS = [content("branch", section).title for section in ("demo", "tree")]
 ZOOMED, TELEPHONE = 853, 400
 """CSS pixels: where there is least room beside the sidebar (1,280 at a zoom of 150%), and a telephone."""
 TROUBLE = """

@@ -104,10 +104,10 @@ READS = {
 }
 PAGES = ("glossary", "catalogue")
 VIEWS = {
-    "encoder": ("tree", "facts"),
-    "decoder": ("tree", "facts"),
-    "encoder-decoder": ("tree", "facts"),
-    "efficient": ("tree", "facts", "measured"),
+    "encoder": ("tree",),
+    "decoder": ("tree",),
+    "encoder-decoder": ("tree",),
+    "efficient": ("tree",),
     "training": ("inputs",),
     "attention": ("every",),
     "vectors": ("layers",),

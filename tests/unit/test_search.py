@@ -44,7 +44,7 @@ def test_an_abbreviation_finds_its_term_and_the_system_that_uses_it() -> None:
     assert find("sop")[0].title == "Sentence-order prediction"
     albert = next(hit for hit in find("sop") if hit.title == "ALBERT")
     assert "entence-order prediction" in albert.line
-    assert dict(albert.query) == {"system": "albert", "tab": "facts"}
+    assert dict(albert.query) == {"system": "albert", "facts": "open"}
 
 
 def test_a_prefix_finds_the_term_and_the_system() -> None:

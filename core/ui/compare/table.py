@@ -63,7 +63,7 @@ def sheet_html(rows: Sequence[SheetRow], columns: Sequence[str], linker: Linker)
 
 def _name(row: SheetRow) -> str:
     system = row.system
-    href = base_path() + links.url(system.branch, {"system": system.slug, "tab": "facts"})
+    href = base_path() + links.url(system.branch, {"system": system.slug, "facts": "open"})
     small = "".join(f"<small>{escape(line)}</small>" for line in row.cells["name"].lines[1:])
     live = "<small>runs here</small>" if system.live.exact else ""
     dot = f'<span class="dot" style="background:{accent(system.branch)}"></span>'

@@ -253,7 +253,7 @@ def _system(slug: str) -> Part:
         branch = catalogue.get(slug).branch
     except UnknownSystem:
         return name(slug)
-    return Link(name(slug), f"{base_path()}/{branch}?system={slug}&tab=facts")
+    return Link(name(slug), f"{base_path()}/{branch}?system={slug}&facts=open")
 
 
 def _source(key: str) -> str:

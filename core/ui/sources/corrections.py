@@ -156,7 +156,7 @@ def _system_link(slug: str, name: str) -> None:
         system = catalogue.get(slug)
     except AtlasError:
         return
-    page_link(system.branch, f"Facts of {plain(name)}", {"system": slug, "tab": "facts"}, icon=":material/north_east:")
+    page_link(system.branch, f"Facts of {plain(name)}", {"system": slug, "facts": "open"}, icon=":material/north_east:")
 
 
 def _back(state: PageState) -> None:
@@ -240,7 +240,7 @@ def _uses(base: str) -> dict[Citation, list[Link]]:
     """Links to the facts, corrections and figures that rely on each citation."""
     uses: dict[Citation, list[Link]] = {}
     for system in catalogue.systems():
-        link = Link(system.name, base + links.url(system.branch, {"system": system.slug, "tab": "facts"}))
+        link = Link(system.name, base + links.url(system.branch, {"system": system.slug, "facts": "open"}))
         for text in system.citations:
             uses.setdefault(text, []).append(link)
     numbers = Counter(text for entry in corrections() for text in entry.sources)
