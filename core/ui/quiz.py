@@ -7,14 +7,13 @@ from typing import Any
 
 import streamlit as st
 
-from core.language.guesses import MAX_CHARS
 from core.quiz import Answer, Quiz
 from core.ui.page import pill, plain
 
 _MOST_PILL = 34
 """Characters of an option that stands in a pill on a phone; longer ones are lines."""
-_WORD = 300
-"""Pixels of a box for a word."""
+_WORD, _WIDTH = 60, 300
+"""Characters of an answer of a word or two, and the pixels of its box."""
 
 
 def ask(
@@ -48,7 +47,7 @@ def ask(
         at = None if given is None else quiz.texts.index(given)
         answer = st.radio(label, quiz.texts, index=at, format_func=write, **how)
     elif quiz.most:
-        how |= {"placeholder": "Your answer, then Enter", "width": _WORD if quiz.most <= MAX_CHARS else "stretch"}
+        how |= {"placeholder": "Your answer, then Enter", "width": _WIDTH if quiz.most <= _WORD else "stretch"}
         answer = st.text_input(label, given or "", max_chars=quiz.most, **how)
     else:
         answer = st.number_input(label, value=None, format="%g", **how)

@@ -1,4 +1,4 @@
-"""Follow me: the strip above the page of whoever is in a room, and the way into one in the sidebar.
+"""Follow me: the strip above the page of whoever is in a room, and the way into one at the page's foot.
 
 The strip looks at its room every :data:`core.rooms.POLL` seconds, in a fragment: a follower's look compares one
 version. The page runs again only where the instructor has gone to another view. Who is in no room runs nothing of this.
@@ -97,7 +97,7 @@ def label(name: str) -> str:
 
 
 def room(page: str) -> None:
-    """Draw the strip of a tab that is in a room, else the form to join or open one; call it before ``page`` runs."""
+    """Draw the strip of a tab that is in a room; call it before ``page`` runs."""
     kept, code = STORAGE.sent(_KEPT), st.query_params.get("room")
     if code is not None:
         del st.query_params["room"]
@@ -108,11 +108,9 @@ def room(page: str) -> None:
     seat = _seat()
     if (said := st.session_state.pop(_SAID, None)) is not None:
         st.info(plain(said), icon=":material/groups:")
-    if seat is None:
-        _door(page)
-    elif seat.token:
+    if seat is not None and seat.token:
         _instructor(seat, page)
-    else:
+    elif seat is not None:
         _follower(seat, page)
     stored = {"code": seat.code, "token": seat.token, "follower": seat.follower} if seat else None
     with st.sidebar:
@@ -181,17 +179,21 @@ def _leave(said: str | None = None) -> None:
         return  # it expires
 
 
-def _door(page: str) -> None:
-    with st.sidebar.expander(label("title")):
+def door(page: str, place: str = "foot") -> None:
+    """Draw the menu to join or open a room; a tab that is in one has its strip instead."""
+    if _seat() is not None:
+        return
+    with st.popover(label("title"), icon=":material/groups:", key=f"atlas.room.door.{place}"):
         st.caption(words("Door"))
-        with st.form("atlas.room.join", border=False):
-            st.text_input(label("code"), "", max_chars=8, key="atlas.room.code")
-            st.form_submit_button(label("join"), on_click=_join)
-        st.button(label("open"), on_click=_open, args=(page,))
+        box = f"atlas.room.code.{place}"
+        with st.form(f"atlas.room.join.{place}", border=False):
+            st.text_input(label("code"), "", max_chars=8, key=box)
+            st.form_submit_button(label("join"), on_click=_join, args=(box,))
+        st.button(label("open"), key=f"atlas.room.open.{place}", on_click=_open, args=(page,))
 
 
-def _join() -> None:
-    if code := spelled(st.session_state["atlas.room.code"]):
+def _join(box: str) -> None:
+    if code := spelled(st.session_state[box]):
         _enter(Seat(code, follower=secrets.token_urlsafe(9)))
 
 

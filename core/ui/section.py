@@ -33,6 +33,7 @@ from core.ui.links import PageState, close_page, link_row, mode_button, open_pag
 from core.ui.page import accent, bare, css, presenting, theme, through_page_table, told_outside
 from core.ui.panel import figure_menus
 from core.ui.param import Param
+from core.ui.room import door
 from core.words import first_sentence
 
 _BARE = css("bare")
@@ -229,6 +230,7 @@ class Page:
                 menus = st.container(horizontal=True, gap="small", width="content")
                 if framed:
                     link_row(state, chosen, whole=bool(self.carried()))
+                    door(self.slug)
         if framed and step:
             page_link(step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:")
         close_page(state)

@@ -35,6 +35,7 @@ from core.ui.page import WIDE, base_path, plain, presenting, site
 from core.ui.page import theme as page_theme
 from core.ui.param import Carried, Toggle
 from core.ui.quiz import ask, verdict
+from core.ui.room import door
 from core.ui.section import Section, View
 
 
@@ -114,8 +115,10 @@ def _list(view: View) -> None:
                     st.rerun()
                 length = view.words.part("Length", minutes=lesson.minutes, steps=len(lesson.steps))
                 PROGRESS.draw(key, {"lesson": lesson.slug, "steps": len(lesson.steps), "begin": length})
-    with st.popover(view.words.label("file"), icon=":material/upload_file:"):
-        _open_file(view)
+    with st.container(horizontal=True):
+        with st.popover(view.words.label("file"), icon=":material/upload_file:"):
+            _open_file(view)
+        door(FOLDER, "lessons")
     page_link("transformer", view.words.label("transformer"), {}, icon=":material/arrow_forward:")
 
 
