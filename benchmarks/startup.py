@@ -32,7 +32,7 @@ READING: list[tuple[str, dict[str, str]]] = [
     ("catalogue", {"tab": "questions"}),
     ("glossary", {"q": "rotary"}),
     ("catalogue", {"axis": "size"}),
-    *(("catalogue", {"tab": tab}) for tab in ("parameters", "training", "cache", "fit")),
+    *(("catalogue", {"tab": tab}) for tab in ("parameters", "memory", "cache")),
     ("catalogue", {"tab": "curves"}),
     ("home", {}),  # last, since it runs a model
 ]

@@ -176,7 +176,7 @@ def training_remedies(parameters: float, shape: Shape, plan: Plan, gigabytes: fl
 
 
 def _remedy(what: str, /, **values: str) -> str:
-    return content("catalogue", "fit").part(f"Remedy: {what}", **values)
+    return content("catalogue", "memory").part(f"Remedy: {what}", **values)
 
 
 def _longest(parameters: float, shape: Shape, bits: str, batch: int, limit: float, length: int) -> int:

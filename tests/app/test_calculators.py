@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests import pages
 from tests.pages import described, html_of, link, widget
 
-SECTIONS = ("parameters", "training", "cache", "fit", "scaling")
+SECTIONS = ("parameters", "memory", "cache", "scaling")
 
 
 def opened(**query: str) -> AppTest:
@@ -65,11 +65,13 @@ def test_experts_and_latents_of_deepseek_can_be_set() -> None:
 
 
 def test_the_zero_example_of_the_paper_s_kind() -> None:
-    text = shown(opened(tab="training", system="gpt-2", size="xl", data="64", stage="3", recompute="full", length="1"))
-    assert "per device on 64 devices" in text
+    text = shown(
+        opened(tab="memory", use="train", system="gpt-2", size="xl", data="64", stage="3", recompute="full", length="1")
+    )
+    assert "64 devices" in text
     # 16 bytes a parameter over 64 devices, and 2 s b h in each of 48 layers
     assert f"{(16 * 1_557_611_200 / 64 + 48 * 2 * 1600) / 1e6:.0f} MB" in text
-    at = opened(tab="training", tensor="8", system="gpt-2", size="xl")
+    at = opened(tab="memory", use="train", tensor="8", system="gpt-2", size="xl")
     assert "25 heads cannot be divided equally among 8 GPUs. Degrees that work: 1, 5, 25" in shown(at)
 
 
@@ -85,12 +87,12 @@ def test_the_cache_of_gpt_3() -> None:
 
 
 def test_what_fits_says_yes_or_no_and_what_would_help() -> None:
-    at = opened(tab="fit", system="llama", device="l4", bits="32")
+    at = opened(tab="memory", system="llama", device="l4", bits="32")
     assert "No: 28.0 GB of 21.6 GB" in shown(at)
     assert "weights of 16 bits" in described(at)
     assert "2 of these devices" in described(at)
-    assert "ZeRO stage 3" in described(opened(tab="fit", system="llama", use="train", memory="80"))
-    at = opened(tab="fit", system="llama", device="own", memory="12")
+    assert "ZeRO stage 3" in described(opened(tab="memory", system="llama", use="train", memory="80"))
+    at = opened(tab="memory", system="llama", device="own", memory="12")
     assert "No: 14.6 GB of 10.8 GB" in shown(at)
     widget(at.number_input, "Memory, GB").set_value(24.0).run()
     assert "Yes: 14.6 GB of 21.6 GB" in shown(at)

@@ -15,7 +15,7 @@ PATHS = {file.stem: f"/{file.stem}" for file in sorted((ROOT / "pages").glob("*.
 VIEWS = (
     *("/encoder?facts=open", "/decoder?system=gpt-3&tab=tree", "/glossary?term=rotary-positions"),
     *("/catalogue?tab=table&pins=bert,gpt-2", "/catalogue?tab=trees&left=bert&right=t5", "/tokenizers?tab=languages"),
-    "/catalogue?tab=fit&system=llama&device=l4&bits=32",
+    "/catalogue?tab=memory&system=llama&device=l4&bits=32",
 )
 """What a page shows beside its first view, where it is widest; every section is in ``tests/nightly/test_axe.py``."""
 SECTIONS = [content("branch", section).title for section in ("demo", "tree")]

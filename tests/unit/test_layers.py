@@ -113,7 +113,7 @@ VIEWS = {
     "vectors": ("layers",),
     "glossary": ("corrections", "about"),
     "catalogue": (
-        *("table", "trees", "sizes", "share", "questions", "models", "curves", "training", "cache", "fit", "scaling"),
+        *("table", "trees", "sizes", "share", "questions", "models", "curves", "memory", "cache", "scaling"),
     ),
     "tokenizers": ("beside", "steps", "train", "languages"),
     "objectives": ("points", "masks"),

@@ -1,7 +1,8 @@
-"""Three memory calculators: bytes per device in training, whether a model fits, KV caches side by side."""
+"""What a device has to hold to run or to train a model, and whether that fits; KV caches side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -22,7 +23,6 @@ from core.ui.calculators import setup
 from core.ui.calculators.setup import BATCH, LENGTH
 from core.ui.formulas import formula
 from core.ui.glossary import unbuilt
-from core.ui.links import page_link
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Words, settings_menu
@@ -34,57 +34,101 @@ BITS = Choice(name="bits", label="Bits per value", options={bits: bits for bits 
 USE = Choice(name="use", label="Use", options={"run": "Inference", "train": "Training"})
 
 
-def training(view: View) -> None:
-    """Draw the memory of one device in training. Raises :class:`core.errors.OutOfRange` for an impossible plan."""
+def memory(view: View) -> None:
+    """Draw what one device has to hold, and whether it fits.
+
+    Raises :class:`core.errors.OutOfRange` for an impossible plan.
+    """
+    state = view.state
     answer = st.container(key="atlas-answer")  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
-        chosen, menu = setup.choose(view.state), st.container()
-        plan, _ = setup.choose_plan(view.state, chosen, menu, tag=chosen.tag)
-    with right:
-        bars = [
-            Bar(
-                f"ZeRO {stage}",
-                fit.device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage)).parts,
-                stage == plan.stage,
-            )
-            for stage in fit.STAGES
-        ]
-        with answer:
-            view.say(
-                "Answer",
-                bytes=in_bytes(bars[plan.stage].total),
-                devices=f"{plan.devices:,} {'device' if plan.devices == 1 else 'devices'}",
-                name=chosen.name,
-                parameters=in_words(chosen.root.parameters),
+        chosen, menu = setup.choose(state), st.container()
+        name, device = setup.choose_device(state)
+        box = setup.MEMORY.with_(default=device.memory if device else setup.MEMORY.default)
+        known = (box,) if device else ()  # what only the visitor knows is no setting
+        gigabytes = 0.0 if device else box.draw(state, tag=name)
+        use, count, tag = USE.draw(state), chosen.root.parameters, f"{chosen.tag}.{name}"
+        plan = fit.Plan()
+        if use == "run":
+            bits = BITS.with_(label="Bits per weight").draw(state)
+            with menu:
+                values = settings_menu(state, *known, chosen.length, setup.BATCH, tag=tag)
+            gigabytes = values.get(box.name, gigabytes)
+            request = (bits, values[setup.LENGTH.name], values[setup.BATCH.name])
+            bars = [Bar("your settings", fit.inference_memory(count, chosen.shape, *request).parts, chosen=True)]
+            remedies = fit.inference_remedies(count, chosen.shape, *request, gigabytes)
+        else:
+            plan, values = setup.choose_plan(state, chosen, menu, *known, tag=tag)
+            gigabytes = values.get(box.name, gigabytes)
+            bars = stage_bars(chosen, plan)
+            remedies = fit.training_remedies(count, chosen.shape, plan, gigabytes)
+    limit, need = fit.usable_bytes(gigabytes), next(bar.total for bar in bars if bar.chosen)
+    fits = need <= limit
+    with answer:
+        view.say(
+            "Answer",
+            verdict="Yes" if fits else "No",
+            need=in_bytes(need),
+            limit=in_bytes(limit),
+            name=chosen.name,
+            device=name,
+            memory=f"{gigabytes:g}",
+            reserve=f"{100 * fit.RESERVE:.0f}%",
+            spare=f"{in_bytes(abs(limit - need))} {'free' if fits else 'missing'}",
+        )
+        if use == "train":
+            view.note(
+                "Plan",
+                parameters=in_words(count),
                 batch=f"{plan.batch:,}",
                 length=f"{plan.length:,}",
                 texts=f"{plan.data * plan.batch:,}",
+                devices=counted(plan.devices, "device"),
             )
-        title = view.words.label("device")
-        figure = held_bars(bars, theme=theme())
-        Panel("training-memory", title, figure, held_alt(bars), Table.from_records(held_rows(bars))).draw(view.state)
-    _by_devices(view, chosen, plan)
-    view.try_and_notice()
-    _other(view, "fit")
-    rows: list[Row] = [(bar.label, *(in_bytes(amount) for _, amount in bar.parts), in_bytes(bar.total)) for bar in bars]
-    headings = ("", "Weights", "Gradients", "Optimizer", "Activations", "Total")
-    text_table(TextTable(headings, rows, title, (15, 17, 17, 17, 17, 17), (1, 2, 3, 4, 5)))
-    for key in ("states", "zero", "activations"):
-        formula(key)
-    view.note("Left out")
+    with right:
+        if not fits:
+            view.say("Remedies")
+        needed(view, f"memory-{use}", [*bars, *(() if fits else _bars_of(remedies))], gigabytes)
+    if use == "train":
+        by_devices(view, chosen, plan, gigabytes)
+    view.try_and_notice(use)
+    with st.expander(view.words.label("how")):
+        for key in ("cache",) if use == "run" else ("states", "zero", "activations"):
+            formula(key)
+        if use == "train":
+            view.note("Left out")
+        st.caption(f"{view.words.part('Memories')} {setup.device_sources()}")
+        notes = " ".join(f"{device.name}: {device.note}" for device in devices().values() if device.note)
+        st.caption(plain(notes))
 
 
-def _other(view: View, tab: str) -> None:
-    """Link to the other section about memory, with the same network: one divides it, the other compares it."""
-    query = {"tab": tab} | {param.name: view.state.text(param.name) for param in (setup.SYSTEM, setup.SIZE)}
-    query |= {"use": "train"} if tab == "fit" else {}
-    label = view.words.label("other")
-    page_link("catalogue", label, {name: word for name, word in query.items() if word}, icon=":material/memory:")
+def stage_bars(chosen: setup.Chosen, plan: fit.Plan) -> list[Bar]:
+    """The memory of one device in each stage of ZeRO; that of the plan is the chosen one."""
+    count, shape = chosen.root.parameters, chosen.shape
+    return [
+        Bar(f"ZeRO {stage}", fit.device_memory(count, shape, replace(plan, stage=stage)).parts, stage == plan.stage)
+        for stage in fit.STAGES
+    ]
 
 
-def _by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan) -> None:
-    """The memory of one device with more and more replicas of this plan, in each stage of ZeRO, up to 1,024 of them."""
+def _bars_of(remedies: Iterable[fit.Remedy]) -> Iterator[Bar]:
+    return (Bar(remedy.what, (("total", remedy.bytes),)) for remedy in remedies)
+
+
+def needed(view: View, slug: str, bars: Sequence[Bar], gigabytes: float) -> None:
+    """Draw what a device of so many gigabytes would have to hold."""
+    limit = fit.usable_bytes(gigabytes)
+    rows = [
+        row | {"fits": "yes" if bar.total <= limit else "no"} for row, bar in zip(held_rows(bars), bars, strict=True)
+    ]
+    name = f"{100 * (1 - fit.RESERVE):.0f}% of {gigabytes:g} GB"
+    figure = held_bars(bars, limit, limit_name=name, theme=theme())
+    Panel(slug, view.words.label("needed"), figure, held_alt(bars, limit), Table.from_records(rows)).draw(view.state)
+
+
+def by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan, gigabytes: float) -> None:
+    """The memory of one device with more and more replicas of a plan, in each stage of ZeRO, up to 1,024 of them."""
     replicas = [2**power for power in range(11)]
     parts = plan.tensor * plan.pipeline
     devices = tuple(parts * count for count in replicas)
@@ -93,7 +137,7 @@ def _by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan) -> None:
         return fit.device_memory(chosen.root.parameters, chosen.shape, replace(plan, stage=stage, data=count)).total
 
     lines = [Growth(f"ZeRO {stage}", devices, tuple(total(stage, count) for count in replicas)) for stage in fit.STAGES]
-    limit = fit.usable_bytes(setup.MEMORY.default)
+    limit = fit.usable_bytes(gigabytes)
     fitting = next((n for n, need in zip(devices, lines[-1].bytes, strict=True) if need <= limit), None)
     name = view.words.part("Fits" if fitting else "Fits: never", devices=f"{fitting or 0:,}", limit=in_bytes(limit))
     Panel(
@@ -107,73 +151,8 @@ def _by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan) -> None:
     ).draw(view.state)
 
 
-def will_it_fit(view: View) -> None:
-    """Draw whether it fits. Raises :class:`core.errors.OutOfRange` for an impossible partition."""
-    state = view.state
-    answer = st.container(key="atlas-answer")
-    left, right = st.columns([1, 1.7], gap="large")
-    with left:
-        chosen, menu = setup.choose(state), st.container()
-        name, device = setup.choose_device(state)
-        box = setup.MEMORY.with_(default=device.memory if device else setup.MEMORY.default)
-        known = (box,) if device else ()  # what only the visitor knows is no setting
-        memory = 0.0 if device else box.draw(state, tag=name)
-        use, count, tag = USE.draw(state), chosen.root.parameters, f"{chosen.tag}.{name}"
-        if use == "run":
-            bits = BITS.with_(label="Bits per weight").draw(state)
-            with menu:
-                values = settings_menu(state, *known, chosen.length, setup.BATCH, tag=tag)
-            memory = values.get(box.name, memory)
-            request = (bits, values[setup.LENGTH.name], values[setup.BATCH.name])
-            bar = Bar("your settings", fit.inference_memory(count, chosen.shape, *request).parts, chosen=True)
-            remedies = fit.inference_remedies(count, chosen.shape, *request, memory)
-        else:
-            plan, values = setup.choose_plan(state, chosen, menu, *known, tag=tag)
-            memory = values.get(box.name, memory)
-            bar = Bar("your settings", fit.device_memory(count, chosen.shape, plan).parts, chosen=True)
-            remedies = fit.training_remedies(count, chosen.shape, plan, memory)
-    limit = fit.usable_bytes(memory)
-    fits = bar.total <= limit
-    with right:
-        with answer:
-            view.say(
-                "Answer",
-                verdict="Yes" if fits else "No",
-                need=in_bytes(bar.total),
-                limit=in_bytes(limit),
-                name=chosen.name,
-                device=name,
-                memory=f"{memory:g}",
-                reserve=f"{100 * fit.RESERVE:.0f}%",
-                spare=f"{in_bytes(abs(limit - bar.total))} {'free' if fits else 'missing'}",
-            )
-        bars = [bar, *([] if fits else (Bar(remedy.what, (("total", remedy.bytes),)) for remedy in remedies))]
-        limit_name = f"{100 * (1 - fit.RESERVE):.0f}% of {memory:g} GB"
-        rows = [
-            row | {"fits": "yes" if bar.total <= limit else "no"}
-            for row, bar in zip(held_rows(bars), bars, strict=True)
-        ]
-        if not fits:
-            view.say("Remedies")
-        Panel(
-            f"fit-{use}",
-            "Needed memory",
-            held_bars(bars, limit, limit_name=limit_name, theme=theme()),
-            held_alt(bars, limit),
-            Table.from_records(rows),
-        ).draw(state)
-    view.try_and_notice()
-    _other(view, "training")
-    for key in ("cache",) if use == "run" else ("states", "activations"):
-        formula(key)
-    st.caption(f"{view.words.part('Memories')} {setup.device_sources()}")
-    notes = " ".join(f"{device.name}: {device.note}" for device in devices().values() if device.note)
-    st.caption(plain(notes))
-
-
-TRAINING = Section("training", training, (setup.SYSTEM, setup.SIZE, *setup.PLAN))
-FIT = Section(
-    "fit", will_it_fit, (setup.SYSTEM, setup.SIZE, setup.DEVICE, setup.MEMORY, USE, BITS, setup.LENGTH, *setup.PLAN)
+MEMORY = Section(
+    "memory", memory, (setup.SYSTEM, setup.SIZE, setup.DEVICE, setup.MEMORY, USE, BITS, setup.LENGTH, *setup.PLAN)
 )
 
 

@@ -16,7 +16,7 @@ from core.ui.param import Choice, Integer, Model, Text
 from core.ui.picker import nothing_runs
 from core.ui.section import Section, View
 
-MODEL = Model(name="split", first="parallel", fits=splits, width=300)
+MODEL = Model(name="split", label="Model", first="parallel", fits=splits, width=300)
 TEXT = Text(name="text", label="Text", default="Once upon a time there was a king who had three sons.", sentence="any")
 DEGREE = Choice(name="degree", label="Devices", default="2", options={t: t for t in "123468"}, style="row")
 LAYER = Integer(name="split-layer", label="Layer", default=1, low=1, high=200, width=130)

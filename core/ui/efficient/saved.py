@@ -150,7 +150,7 @@ def _machines(view: BranchView, system: System) -> None:
         devices=max(memory),
     )
     _to("decoder", "parallel", view, system="megatron-lm")
-    _to("catalogue", "training", view, tab="training")
+    _to("catalogue", "training", view, tab="memory", use="train")
 
 
 _SAVINGS: dict[Saving, Callable[[BranchView, System], None]] = {
