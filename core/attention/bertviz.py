@@ -53,8 +53,14 @@ MAX_LINES: dict[View, int] = {"head": 50_000, "model": 150_000, "neuron": 5_000}
 """Pairs of tokens that a browser still draws within a few seconds (slow machines included)."""
 _LIBRARIES = ("d3-5.7.0/d3.min.js", "jquery-3.7.1/jquery.min.js", "requirejs-2.3.6/require.js")
 """require.js comes last, so that the others become globals (d3's module has no name)."""
+_ABOVE: dict[View, int] = {"head": 130, "model": 130, "neuron": 150}
+"""Pixels for the menus and the hint."""
 _SAVING = 50
 """Pixels for the row of buttons below the picture."""
+_BARE: dict[View, int] = {"head": 16, "model": 45, "neuron": 60}
+"""Pixels for the menus in a presentation, which has neither hint nor buttons."""
+WIDTHS: dict[View, int] = {"head": 360, "model": 1_000, "neuron": 1_030}
+"""The least width in pixels at which a view is whole."""
 _LABEL_CHARS: dict[View, int] = {"head": 12, "model": 10, "neuron": 12}
 
 
@@ -166,16 +172,25 @@ def tokens_at_once(
 
 
 def height(
-    attention_map: AttentionMap, view: View = "head", *, layers: int | None = None, heads: int | None = None
+    attention_map: AttentionMap,
+    view: View = "head",
+    *,
+    layers: int | None = None,
+    heads: int | None = None,
+    bare: bool = False,
 ) -> int:
-    """The height of bertviz's layout in pixels, for these numbers of layers and heads, by default all."""
+    """The height of bertviz's layout in pixels, for these numbers of layers and heads, by default all.
+
+    ``bare``: in a presentation.
+    """
     layers, heads = layers or attention_map.layers, heads or attention_map.heads
     tokens = tokens_at_once(attention_map, view, layers=layers, heads=heads)
+    around = _BARE[view] if bare else _ABOVE[view] + _SAVING
     if view == "head":
-        return math.ceil(tokens * 22.5 + 30 + 130) + _SAVING
+        return math.ceil(tokens * 22.5 + 30) + around
     if view == "neuron":
-        return tokens * 26 + 60 + 150 + _SAVING
-    return math.ceil(max(layers * (tokens * 7 * 12 / heads + 10), tokens * 18 + 55) + 40 + 90) + _SAVING
+        return tokens * 26 + 60 + around
+    return math.ceil(max(layers * (tokens * 7 * 12 / heads + 10), tokens * 18 + 55)) + around
 
 
 def _offered(trace: AttentionTrace, kind: MapKind | None, view: View) -> list[AttentionMap]:

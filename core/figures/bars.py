@@ -64,6 +64,7 @@ def bars(
     *,
     height: int,
     end: float,
+    measure: str = "",
     words: Sequence[str] = (),
     size: int = 14,
     more: Sequence[Trace] = (),
@@ -71,11 +72,12 @@ def bars(
     yaxis: Json | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """Horizontal bars, the first row on top; no axis below unless ``xaxis`` is given.
+    """Horizontal bars, the first row on top; no axis below unless ``xaxis`` is given, or its title alone.
 
     Args:
         names: of the rows, escaped.
         end: the value at the right edge.
+        measure: what bars count, below them; needless where each number says it, as a percentage or “3 hours” does.
         words: the hover name of each row, escaped.
         size: of the names.
         more: traces over the bars.
@@ -103,11 +105,16 @@ def bars(
         [*traces, *more],
         height=height,
         showlegend=layout.pop("showlegend", len(series) > 1),
-        xaxis={"range": [0, end], **({"showgrid": True} | xaxis if xaxis else {"visible": False})},
+        xaxis={"range": [0, end], **({"showgrid": True} | xaxis if xaxis else measured(measure))},
         yaxis=row_axis(names, size) | (yaxis or {}),
         uniformtext={"minsize": 12, "mode": "show"},
         **layout,
     )
+
+
+def measured(measure: str) -> Json:
+    """An axis that says what numbers at the ends of bars count, and has none itself; none at all without a measure."""
+    return {"showgrid": False, "showticklabels": False, **title(measure, 4)} if measure else {"visible": False}
 
 
 def _text_place(series: Series) -> Json:

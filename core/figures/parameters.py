@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from core.anatomy.compare import Comparison
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import OTHER, ROLES, by_role, role_of
-from core.figures.bars import Series, bars, totals
+from core.figures.bars import Series, bars, measured, totals
 from core.figures.heatmap import ink_on
 from core.figures.labels import in_words, label, percent, short
 from core.figures.plot import EDGE, Json, Trace, figure, note, title, upright
@@ -222,12 +222,12 @@ def butterfly(comparison: Comparison, *, by_part: bool = False, theme: Theme) ->
         series,
         theme,
         end=0.0,
-        xaxis={"range": [-max(left, default=1) - room, max(right, default=1) + room], "visible": False},
+        xaxis={"range": [-max(left, default=1) - room, max(right, default=1) + room], **measured("parameters")},
         annotations=heads,
         shapes=[upright(0, width=1, color="rgba(128,128,128,0.9)")],
         barmode="overlay",
         bargap=0.3,
-        height=70 + 34 * max(len(rows), 3),
+        height=96 + 34 * max(len(rows), 3),
         margin={"t": 34},
         showlegend=False,
     )

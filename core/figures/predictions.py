@@ -76,13 +76,15 @@ def compared_bars(
     words: Sequence[tuple[str, Sequence[float]]],
     colors: Sequence[str],
     *,
+    measure: str = "probability",
     truth: str | None = None,
     number: Callable[[float], str] = percent,
     theme: Theme,
 ) -> go.Figure:
     """One bar per word and series; the ``series`` differ by hatching as well as by color.
 
-    :param words: each with its probability in every series, the first on top.
+    :param words: each with its value in every series, the first on top.
+    :param measure: what the values are.
     :param truth: the original word; its label is bold.
     :param number: a value as text.
     """
@@ -103,7 +105,8 @@ def compared_bars(
         theme,
         words=[label(word) for word, _ in words],
         end=1.3 * max([chance for _, chances in words for chance in chances], default=1.0) or 1.0,
-        height=70 + (16 + 16 * len(series)) * max(2, len(words)),
+        measure=measure,
+        height=96 + (16 + 16 * len(series)) * max(2, len(words)),
         margin={"r": 14, "t": 40},
         bargap=0.25,
         barmode="group",

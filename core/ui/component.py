@@ -122,8 +122,16 @@ FRAMED = "atlas-framed"
 """The key of a framed page's container; a section has one such page."""
 
 
-def framed(page: str, height: int, alt: str) -> None:
+HALL, LARGEST = (1_200, 640), 2.2
+"""Pixels that a presentation's screen has for a frame, and by how much it is enlarged where that leaves it whole."""
+SMALLEST = 0.75
+"""A page that does not fit at this size scrolls."""
+
+
+def framed(page: str, height: int, alt: str, *, whole: tuple[int, int] | None = None) -> None:
     """Draw a complete HTML ``page`` in a frame of ``height`` pixels; ``alt`` is its accessible name.
+
+    ``whole``: width and height in pixels of all that a presentation shows at once, if the page does not fit itself in.
 
     Raises:
         InputTooLong: the page has more bytes than the settings allow.
@@ -135,6 +143,9 @@ def framed(page: str, height: int, alt: str) -> None:
     st.session_state.setdefault(NEWS, alt)
     if presenting():
         page = presented(page)
+        larger = min(LARGEST, *(room / needed for room, needed in zip(HALL, whole, strict=True))) if whole else LARGEST
+        height = HALL[1]
+        st.html(f"<style>.st-key-{FRAMED} {{ --larger: {max(SMALLEST, larger):.3f}; }}</style>")
     with st.container(key=FRAMED):
         st.iframe(data_url(page), height=height, alt=alt)
     urlsplit.cache_clear()  # type: ignore[attr-defined]

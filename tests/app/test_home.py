@@ -185,6 +185,12 @@ def test_a_presented_block_has_the_line_of_its_step() -> None:
     assert "**Try**" not in shown(at)
 
 
+def test_home_presented_is_its_picture_alone() -> None:
+    at = opened("", present="1")
+    assert protos(at, "plotly_chart")
+    assert not protos(at, "page_link")[1:], "the link to the head below the picture"
+
+
 def test_a_presented_step_is_a_line_above_its_view_which_is_presented_too() -> None:
     at = opened("lessons", lesson="1-what-attention-computes", present="1")
     assert next(text.value for text in at.markdown).startswith("**Tokens come first** ")

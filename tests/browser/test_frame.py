@@ -6,10 +6,10 @@ import re
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from core.content import content
-from tests.browser.conftest import ROOT, Visitor
+from tests.browser.conftest import LAPTOP, ROOT, Visitor
 
 PAGES = sorted({path.stem for path in (ROOT / "pages").glob("*.py")} - {"home"})
 
@@ -159,6 +159,43 @@ def test_p_presents_a_section_in_large_type_and_escape_returns(visitor: Visitor)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("present"))
     expect(page.get_by_role("button", name="Present")).to_be_visible()
+
+
+PROJECTOR: ViewportSize = {"width": 1920, "height": 1080}
+
+
+def test_a_larger_screen_shows_a_presentation_larger(traveller: Visitor) -> None:
+    heights = []
+    for size in (LAPTOP, PROJECTOR):
+        traveller.page.set_viewport_size(size)
+        page = traveller.arrive("/tokenizers?tab=noise&present=1")
+        unit = page.locator(".js-plotly-plot .xtitle")
+        expect(unit).to_have_text("tokens")
+        expect(unit).to_be_in_viewport(ratio=1)
+        box = unit.bounding_box()
+        assert box is not None
+        heights.append(box["height"])
+    assert heights[1] == pytest.approx(1.5 * heights[0], rel=0.05)
+
+
+@pytest.mark.parametrize("size", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
+def test_a_presentation_shows_all_of_bertviz_and_of_the_transformer(traveller: Visitor, size: ViewportSize) -> None:
+    traveller.page.set_viewport_size(size)
+    text = urlencode(
+        {"text": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"}
+    )
+    page = traveller.arrive(f"/attention?tab=bertviz&model=dir-tiny-bert&present=1&{text}")
+    frame = page.frame_locator("iframe")
+    last = frame.locator("#right text").last
+    expect(last).to_have_text("[SEP]")
+    expect(frame.locator("#right text")).to_have_count(17)
+    expect(last).to_be_in_viewport(ratio=1)
+    page = traveller.arrive("/transformer?present=1")
+    for column in ("Tokens", "Prediction"):
+        expect(page.locator("text.title").get_by_text(column, exact=True)).to_be_in_viewport(ratio=1)
+    for key, step in (("PageDown", "2"), ("PageDown", "3"), ("PageUp", "2")):
+        page.keyboard.press(key)
+        expect(page.get_by_role("heading", name=re.compile(rf"^{step} of "))).to_be_visible()
 
 
 def test_icons_and_tables_have_the_pages_size_again_after_a_presentation(visitor: Visitor) -> None:

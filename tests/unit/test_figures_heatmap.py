@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from math import log10
@@ -11,13 +12,15 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.figures import attention, block, costs, heads, lines, masks, parallel, vectors, vocabulary
+from core.anatomy.compare import compare
+from core.figures import attention, block, costs, heads, lines, masks, parallel, parameters, vectors, vocabulary
 from core.figures.attention import score_grid
 from core.figures.curves import Line, curves_alt, learning_curves, value_at
 from core.figures.heatmap import inks
 from core.figures.predictions import compared_alt, compared_bars
 from core.figures.results import Dot, Point, decimals, difference, dots, dots_alt, scaling, scaling_alt, signed
 from core.figures.vectors import pair_matrix, pair_table, pair_words, strips
+from core.language.noise import TokenizedText
 from core.theme import BLACK, BLUE, DARK, LIGHT, WHITE, Scale, Theme, mixed
 
 
@@ -87,11 +90,15 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
     ),
     "held": lambda theme: costs.held_bars(BARS, 4e9, limit_name=EVIL, theme=theme),
     "cache": lambda theme: costs.cache_lines([costs.Growth(EVIL, (1, 10), (1e3, 1e4))], 5, theme=theme),
-    "hours": lambda theme: costs.amount_bars(NAMES, [1.0, 2.0, 3.0], ["1 h", "2 h", "3 h"], EVIL, "hours", theme=theme),
     "devices": lambda theme: costs.device_lines([costs.Growth(EVIL, (1, 2), (2e9, 1e9))], 8e9, EVIL, theme=theme),
     "split layer": lambda theme: parallel.split_layer(
         [parallel.Step(EVIL, ["a", EVIL]), parallel.Step("sum", (), EVIL)], 2, theme=theme
     ),
+    "BLEU": lambda theme: compared_bars(
+        [EVIL, "b"], [(EVIL, (3.0, 4.0))], [BLUE], measure="BLEU", number="{:.1f}".format, theme=theme
+    ),
+    "tokens": lambda theme: vocabulary.token_bars([TokenizedText(EVIL, (EVIL, "b"), ("a",), 0)], BLUE, theme=theme),
+    "two networks": lambda theme: parameters.butterfly(compare("bert", "distilbert"), theme=theme),
     "vocabulary": lambda theme: vocabulary.growth([(1, 50.0), (2, 40.0)], [(1, 60.0)], 2, theme=theme),
 }
 
@@ -104,6 +111,17 @@ def test_it_is_drawn_and_text_stays_text(what: str, theme: Theme) -> None:
     assert figure.layout.height
     assert '<b>&"' not in json.replace("&lt;b&gt;&amp;", "")
     assert theme.ground in json
+
+
+def test_numbers_at_the_ends_of_bars_say_what_they_count() -> None:
+    bare = re.compile(r"[\d.,]+( [kMBT])?")
+    counts = {}
+    for name, drawn in DRAWN.items():
+        figure = drawn(LIGHT)
+        texts = [text for trace in figure.data if trace.type == "bar" for text in trace.text or ()]
+        if any(bare.fullmatch(text) for text in texts):
+            counts[name] = figure.layout.xaxis.title.text
+    assert counts == {"BLEU": "BLEU", "tokens": "tokens", "two networks": "parameters"}
 
 
 def test_what_is_allowed_has_a_dot_and_says_so() -> None:

@@ -49,10 +49,10 @@ function lines(root, state, target, source) {
   const scroll = root.querySelector(".scroll");
   root.classList.toggle("long", scroll.scrollWidth > scroll.clientWidth + 1);
   const stage = root.querySelector(".stage"), svg = root.querySelector("svg");
-  const box = stage.getBoundingClientRect();
+  const box = stage.getBoundingClientRect(), scale = box.width / stage.offsetWidth || 1;
   const place = (made) => {
     const found = made.getBoundingClientRect();
-    return [found.left - box.left + found.width / 2, found.top - box.top, found.bottom - box.top];
+    return [found.left - box.left + found.width / 2, found.top - box.top, found.bottom - box.top].map((value) => value / scale);
   };
   const ends = state.read.map(place), starts = state.written.map(place);
   const seen = new Set();

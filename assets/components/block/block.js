@@ -90,8 +90,9 @@ function mark(view) {
 function bringIntoView(view, row) {
   const box = view.scroll.getBoundingClientRect();
   const place = row.getBoundingClientRect();
-  if (place.top < box.top + 30) view.scroll.scrollTop -= box.top + 30 - place.top;
-  else if (place.bottom > box.bottom - 30) view.scroll.scrollTop += place.bottom - box.bottom + 30;
+  const scale = box.width / view.scroll.offsetWidth || 1;
+  if (place.top < box.top + 30) view.scroll.scrollTop -= (box.top + 30 - place.top) / scale;
+  else if (place.bottom > box.bottom - 30) view.scroll.scrollTop += (place.bottom - box.bottom + 30) / scale;
 }
 
 function choose(view, row, now) {

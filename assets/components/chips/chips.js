@@ -57,7 +57,7 @@ function reveal(box, chip) {
   if (!chip) return;
   const [inside, own] = [box.getBoundingClientRect(), chip.getBoundingClientRect()];
   if (own.left < inside.left || own.right > inside.right) {
-    box.scrollLeft += own.left + own.width / 2 - inside.left - inside.width / 2;
+    box.scrollLeft += (own.left + own.width / 2 - inside.left - inside.width / 2) * (box.offsetWidth / inside.width);
   }
 }
 

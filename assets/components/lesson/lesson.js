@@ -16,6 +16,11 @@ function remember(data) {
   } catch { /* a browser that stores nothing forgets the progress */ }
 }
 
+const KEYS = { ArrowRight: 1, ArrowLeft: -1 };
+// What a presenter's remote sends, in a presentation wherever the focus is, the view's frame included.
+const REMOTE = { PageDown: 1, PageUp: -1 };
+const OWN_REMOTE = "textarea, select, [contenteditable], [role=slider], [role=option], [role=combobox], [role=listbox]";
+
 const PATIENCE = 30_000; // milliseconds
 const MAIN = "[data-testid=stMain]";
 const UNFINISHED = "[data-stale=true], [data-testid=stSkeleton]";
@@ -57,6 +62,9 @@ function show(box, data) {
     frame?.remove();
     frame = document.createElement("iframe");
     frame.src = src;
+    frame.addEventListener("load", () => {
+      frame.contentWindow.addEventListener("keydown", (event) => { if (REMOTE[event.key]) box.press(event); });
+    });
     box.append(frame);
   }
   frame.title = title;
@@ -96,15 +104,15 @@ export default function (component) {
   if (box.stop) box.stop.abort();
   box.stop = new AbortController();
   let count = data.count;
-  document.addEventListener("keydown", (event) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const target = event.composedPath()[0];
-    if (!by || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (target instanceof Element && target.closest(OWN_KEYS)) return;
+  box.press = (event) => {
+    const remote = data.presented && REMOTE[event.key], by = remote || KEYS[event.key];
+    if (!by || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
+    if (event.composedPath()[0].closest?.(remote ? OWN_REMOTE : OWN_KEYS)) return;
     if (data.step + by < 1 || data.step + by > data.steps + 1) return;
     event.preventDefault();
     count += 1;
     setTriggerValue("sent", { count, step: data.step + by });
-  }, { signal: box.stop.signal });
+  };
+  document.addEventListener("keydown", box.press, { signal: box.stop.signal });
   return () => box.stop.abort();
 }

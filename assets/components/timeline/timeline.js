@@ -77,11 +77,12 @@ function tell(view, i, link) {
   view.tip.classList.add("open");
   const stage = view.root.getBoundingClientRect();
   const spot = link.querySelector(".marker").getBoundingClientRect();
-  const { offsetWidth: wide, offsetHeight: high } = view.tip;
+  const { width: wide, height: high } = view.tip.getBoundingClientRect();
+  const scale = high / view.tip.offsetHeight || 1; // of a presentation: its pixels on the screen
   const left = Math.min(Math.max(0, spot.left - stage.left + spot.width / 2 - wide / 2), stage.width - wide);
-  const above = spot.top - stage.top - high - 10;
-  view.tip.style.left = left + "px";
-  view.tip.style.top = (spot.top - high - 70 < 0 ? spot.bottom - stage.top + 12 : above) + "px";
+  const top = spot.top - high - 70 * scale < 0 ? spot.bottom - stage.top + 12 * scale : spot.top - stage.top - high - 10 * scale;
+  view.tip.style.left = left / scale + "px";
+  view.tip.style.top = top / scale + "px";
 }
 
 function hush(view) {

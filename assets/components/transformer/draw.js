@@ -4,6 +4,8 @@
 const HEADER = 44; // above the rows: titles, shapes, the mask
 const CELL = 4.5;
 const REACH = { norm: 20, plus: 30 };
+const TYPE = 13; // units of letters
+const HALL = 18; // the same in a presentation, where rows have room for them
 
 function tensor(packed) {
   const bytes = Uint8Array.from(atob(packed.data), (letter) => letter.charCodeAt(0));
@@ -56,12 +58,16 @@ function intoBlock(lane, layer) {
 
 // The columns of each lane from left to right.
 function plan(view) {
+  const count = view.lanes.reduce((sum, lane) => sum + lane.tokens.length, 0);
+  const several = view.lanes.length > 1;
+  const row = Math.min(26, Math.max(several ? 14.5 : 17, (several ? 270 : 235) / count));
+  const type = view.least ? Math.min(HALL, Math.max(TYPE, 0.9 * row)) : TYPE;
   const lanes = view.lanes.map((lane, number) => {
     const pair = view.lanes.length > 1;
     const x = {};
     let at = 4;
     const put = (name, width, gap) => { x[name] = { x: at, w: width }; at += width + (gap ?? 8); };
-    put("tokens", 94, 8);
+    put("tokens", type > TYPE ? 108 : 94, 8);
     put("token", 8 * CELL, lane.embedding["embedding-position"] ? 18 : 14);
     if (lane.embedding["embedding-position"]) put("position", 8 * CELL, 14);
     const begin = at;
@@ -86,12 +92,10 @@ function plan(view) {
     x.frame = { x: begin, w: at - begin };
     at += 18;
     put("states", 8 * CELL, 14);
-    if (number === view.lanes.length - 1) put("output", 152, 0);
+    if (number === view.lanes.length - 1) put("output", 61 + 7 * type, 0);
     return { lane, number, x, end: at };
   });
-  const count = view.lanes.reduce((sum, lane) => sum + lane.tokens.length, 0);
   const pair = lanes.length > 1;
-  const row = Math.min(26, Math.max(pair ? 14.5 : 17, (pair ? 270 : 235) / count));
   let top = 4;
   lanes.forEach((one) => {
     one.top = top;
@@ -104,7 +108,7 @@ function plan(view) {
   const loops = end.lane.side === "decoder";
   const below = end.bottom + (loops ? 38 : 28); // where heads and mask begin
   const heads = pair ? 44 : Math.min(36, (end.x.frame.w - 10) / end.lane.heads - 5);
-  return { lanes, loops, below, heads, width: Math.max(...lanes.map((one) => one.end)) + 4, height: pair ? below : below + heads + 4 };
+  return { type, lanes, loops, below, heads, width: Math.max(...lanes.map((one) => one.end)) + 4, height: pair ? below : below + heads + 4 };
 }
 
 function strip(group, values, x, y, height, limit, colors) {
@@ -134,7 +138,7 @@ const ROLES = { queries: "query", keys: "key", values: "value" };
 
 function title(view, one, group, at, text, step, shape) {
   const made = drawn("text", "title clickable", { x: at.x + (at.w || 0) / 2, y: one.top + 12, "text-anchor": "middle" });
-  if (step === "qkv") text.split(" ").forEach((letter, i) => made.append(drawn("tspan", Object.values(ROLES)[i], i ? { dx: 13 } : {}, letter)));
+  if (step === "qkv") text.split(" ").forEach((letter, i) => made.append(drawn("tspan", Object.values(ROLES)[i], i ? { dx: 22.1 - 0.7 * view.layout.type } : {}, letter)));
   else made.textContent = text;
   made.atlas = { step };
   group.append(made);
@@ -252,7 +256,7 @@ function chip(view, one, i, group) {
   const height = Math.min(20, one.row - 2);
   mark.append(drawn("rect", "chip", { x: x.tokens.x, y: one.y(i) - height / 2, width: x.tokens.w, height, rx: 5 }));
   const idShown = view.depth === "numbers";
-  mark.append(drawn("text", "mono", { x: x.tokens.x + 6, y: one.y(i) + 4.5, direction: "ltr" }, cut(token, idShown ? 6 : 11)));
+  mark.append(drawn("text", "mono", { x: x.tokens.x + 6, y: one.y(i) + 0.35 * view.layout.type, direction: "ltr" }, cut(token, idShown ? 6 : view.layout.type > TYPE ? 9 : 11)));
   if (idShown) mark.append(drawn("text", "small", { x: x.tokens.x + x.tokens.w - 4, y: one.y(i) + 4, "text-anchor": "end" }, String(lane.ids[i])));
   group.append(mark);
 }
@@ -380,12 +384,13 @@ function output(view, one, root, parts) {
   const rowsTop = one.top + HEADER, room = Math.max(one.bottom - rowsTop, 8 * 19);
   const step = Math.min(26, room / own.tokens.length);
   group.append(drawn("text", "small", { x: x.output.x + x.output.w / 2, y: one.top + 40, "text-anchor": "middle" }, view.data.architecture === "encoder" ? `at “${cut(token, 10)}”` : `after “${cut(token, 10)}”`));
+  const { type } = view.layout, bar = x.output.x + 4.8 * type + 5;
   own.tokens.forEach((word, k) => {
     const y = rowsTop + step * (k + 0.5), chance = own.probabilities[k];
-    group.append(drawn("text", "mono", { x: x.output.x + 62, y: y + 4.5, "text-anchor": "end" }, cut(word, 8)));
-    group.append(drawn("rect", "bar-back", { x: x.output.x + 67, y: y - 6, width: 52, height: 12, rx: 2 }));
-    group.append(drawn("rect", "chance", { x: x.output.x + 67, y: y - 6, width: Math.max(1, 52 * chance), height: 12, rx: 2 }));
-    group.append(drawn("text", "small", { x: x.output.x + 123, y: y + 4 }, percent(chance)));
+    group.append(drawn("text", "mono", { x: bar - 5, y: y + 0.35 * type, "text-anchor": "end" }, cut(word, 8)));
+    group.append(drawn("rect", "bar-back", { x: bar, y: y - 6, width: 52, height: 12, rx: 2 }));
+    group.append(drawn("rect", "chance", { x: bar, y: y - 6, width: Math.max(1, 52 * chance), height: 12, rx: 2 }));
+    group.append(drawn("text", "small", { x: bar + 56, y: y + 0.31 * type }, percent(chance)));
   });
   one.x.output.bottom = rowsTop + step * own.tokens.length;
 }
@@ -462,6 +467,8 @@ function ties(view, layout, root, parts) {
 
 function picture(view) {
   const layout = plan(view), root = view.svg, parts = {};
+  view.layout = layout;
+  root.style.setProperty("--type", `${layout.type}px`);
   const hatch = drawn("pattern", "", { id: "hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
   hatch.append(drawn("path", "hatch", { d: "M2.5 0V5" }));
   root.replaceChildren(hatch);
@@ -470,5 +477,5 @@ function picture(view) {
   masks(view, layout, root, parts);
   heads(view, layout, root, parts);
   ties(view, layout, root, parts);
-  Object.assign(view, { layout, parts });
+  view.parts = parts;
 }

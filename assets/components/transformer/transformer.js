@@ -4,6 +4,7 @@
 const SEND_AFTER_MS = 900;
 const STEP_MS = 5000;
 const BLOCK_MS = 1100;
+const LEAST = 0.7; // of a presentation's type, in the picture
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 // What each step lights up. Names without a lane are drawn once.
@@ -30,20 +31,26 @@ function light(view) {
   Object.entries(view.parts).forEach(([name, { group }]) => group.classList.toggle("active", on.has(name)));
 }
 
+// A presentation enlarges all that it shows: the pixels of the screen that one of an element's own takes.
+const scaleOf = (stage) => stage.getBoundingClientRect().width / stage.offsetWidth || 1;
+
 // The pixels that the picture may be high: in a presentation what is left of the screen, with two lines of text.
 function roomFor(view) {
-  return view.least ? Math.max(280, innerHeight - view.stage.getBoundingClientRect().top - 4.4 * view.least) : Infinity;
+  const scale = scaleOf(view.stage);
+  return view.least ? Math.max(280, (innerHeight - view.stage.getBoundingClientRect().top) / scale - 4.4 * view.least) : Infinity;
 }
 
 // The part of the picture in sight; a narrow screen follows the step.
 function target(view) {
   const { width, height } = view.layout;
   const pixels = view.stage.clientWidth || width;
-  // Small type is as large as a presentation wants it, or else as a telephone needs it.
-  const zoom = view.zoom * Math.max(1, Math.min(2.6, width * (view.least ? view.least / 12.5 : 0.74) / pixels));
   const room = roomFor(view);
-  view.stage.classList.toggle("zoomed", zoom > 1);
-  if (zoom <= 1) return [0, 0, width, height];
+  // A presentation shows all of the picture, and what of it is larger than its screen from the overview on step by step.
+  const [type, fits] = [view.layout.type, Math.min(1, room * width / (height * pixels))];
+  const readable = Math.min(2.6, view.least ? LEAST * view.least * width / (type * pixels) : Math.max(1, 0.74 * width / pixels));
+  const zoom = view.zoom * (view.least ? view.step === "overview" ? fits : Math.max(fits, readable) : readable);
+  view.stage.classList.toggle("zoomed", zoom > fits);
+  if (zoom <= fits) return [0, 0, width, height];
   const w = width / zoom, h = Math.min(view.zoom > 1 ? height / view.zoom : height, w * room / pixels);
   const names = [...lit(view)].filter((name) => view.parts[name]);
   const main = names.filter((name) => !["heads", "mask", "bus", "loop"].includes(name));
@@ -54,7 +61,7 @@ function target(view) {
   const lane = view.layout.lanes[view.data.steps[view.at].lane];
   const row = lane.y(lane.number === view.lanes.length - 1 ? view.position : view.source);
   const [x, y] = view.center || [to <= w ? w / 2 : to - from > w ? from - 8 + w / 2 : (from + to) / 2, bottom - top <= h ? (top + bottom) / 2 : main.includes("output") ? top + h / 2 : Math.max(row, top + h / 2)];
-  return [clamp(x - w / 2, width - w), clamp(y - h / 2, height - h), w, h];
+  return [w > width ? (width - w) / 2 : clamp(x - w / 2, width - w), clamp(y - h / 2, height - h), w, h];
 }
 
 function camera(view, jump) {
@@ -252,13 +259,20 @@ function choose(view, what) {
   send(view);
 }
 
+// What a presenter's remote sends; in a lesson it moves the lesson.
+const REMOTE = { PageDown: 1, PageUp: -1 };
+const isRemote = (view, event) => view.least && window.top === window && Boolean(REMOTE[event.key])
+  && !event.composedPath()[0].closest?.("textarea, select, .scroll, [role=slider], [role=listbox], [role=option]");
+
 function onKey(view, event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   const inside = event.target.closest("button, input, a, .scroll");
   const mark = event.target.closest(".token, .head");
   const ways = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 };
+  const remote = isRemote(view, event) && REMOTE[event.key];
   const vertical = event.key === "ArrowDown" || event.key === "ArrowUp";
-  if (mark && vertical) {
+  if (remote) go(view, view.at + remote);
+  else if (mark && vertical) {
     const step = view.data.steps[view.at], main = step.lane;
     if (mark.atlas.head !== undefined) choose(view, { head: Math.min(Math.max(view.head + ways[event.key], 0), view.lanes[main].heads - 1) });
     else {
@@ -282,7 +296,7 @@ function dragging(view) {
   };
   view.stage.onpointermove = (event) => {
     if (!from || !event.buttons) return;
-    const scale = from.box[2] / view.stage.clientWidth;
+    const scale = from.box[2] / view.stage.clientWidth / scaleOf(view.stage);
     const [dx, dy] = [(event.clientX - from.x) * scale, (event.clientY - from.y) * scale];
     if (Math.hypot(dx, dy) < 6) return;
     from.moved = view.dragged = true;
@@ -386,7 +400,8 @@ export default function (component) {
   // Arrow keys step while nothing else has the focus; the space bar scrolls the page unless it is presented.
   window.removeEventListener("keydown", view.keys);
   view.keys = (event) => {
-    if (event.target === document.body && root.isConnected && (view.least || event.key.startsWith("Arrow"))) onKey(view, event);
+    const free = event.target === document.body && (view.least || event.key.startsWith("Arrow"));
+    if (root.isConnected && !event.defaultPrevented && (free || isRemote(view, event))) onKey(view, event);
   };
   window.addEventListener("keydown", view.keys);
   return () => window.removeEventListener("keydown", view.keys);

@@ -96,8 +96,9 @@ function choose(view, li, now) {
 function bringIntoView(view, li) {
   const box = view.scroll.getBoundingClientRect();
   const place = li.firstChild.getBoundingClientRect();
-  if (place.top < box.top + 4) view.scroll.scrollTop -= box.top + 4 - place.top;
-  else if (place.bottom > box.bottom - 4) view.scroll.scrollTop += place.bottom - box.bottom + 4;
+  const scale = box.width / view.scroll.offsetWidth || 1;
+  if (place.top < box.top + 4) view.scroll.scrollTop -= (box.top + 4 - place.top) / scale;
+  else if (place.bottom > box.bottom - 4) view.scroll.scrollTop += (place.bottom - box.bottom + 4) / scale;
 }
 
 function go(view, li, now) {

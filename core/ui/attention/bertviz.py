@@ -93,6 +93,7 @@ def bertviz_views(view: View) -> None:
         drawn,
         height=min(bertviz.height(attention_map, drawing, **count), _FRAME_LIMIT),
         alt=view.words.part("Alt", view=DRAWING.options[drawing].lower(), model=spec.name),
+        whole=(bertviz.WIDTHS[drawing], bertviz.height(attention_map, drawing, **count, bare=True)),
     )
     selection.frame()
     _limit(attention_map, drawing, view, **count)

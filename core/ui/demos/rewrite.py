@@ -414,7 +414,9 @@ def _bleu(view: DemoView) -> None:
     stated = [{m.name: m.value for m in card.measures if m.on == on and m.name.endswith("BLEU")} for card in cards]
     words = [(_route_name(name), [numbers[name] for numbers in stated]) for name in stated[0]]
     names = list(view.words.front["quality"])
-    figure = compared_bars(names, words, (theme().muted, view.accent), number="{:.1f}".format, theme=theme())
+    figure = compared_bars(
+        names, words, (theme().muted, view.accent), measure="BLEU", number="{:.1f}".format, theme=theme()
+    )
     values = "; ".join(f"{word} {first:.1f}, {second:.1f}" for word, (first, second) in words)
     rows = [{"direction": word, **dict(zip(names, numbers, strict=True))} for word, numbers in words]
     view.picture("quality", figure, rows, on=on, values=values)

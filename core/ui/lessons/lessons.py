@@ -151,7 +151,7 @@ def _lesson(view: View, lesson: Lesson) -> None:
     if number > last:
         with st.container(key="atlas-lesson-end"):
             _end(view, lesson)
-        VIEW.draw(key, {"src": "", "lesson": lesson.slug, "step": number, "steps": last})
+        VIEW.draw(key, {"src": "", "lesson": lesson.slug, "step": number, "steps": last, "presented": presenting()})
         return
     step = lesson.steps[number - 1]
     covered = step.covered and _slot(lesson, number) not in _tried()
@@ -178,6 +178,7 @@ def _lesson(view: View, lesson: Lesson) -> None:
                 "lesson": lesson.slug,
                 "step": number,
                 "steps": last,
+                "presented": hall,
                 "covered": covered,
                 "cover": view.words.part("Covered"),
             },
