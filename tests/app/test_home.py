@@ -186,7 +186,7 @@ def test_a_presented_block_has_the_line_of_its_step() -> None:
 
 
 def test_home_presented_is_its_picture_alone() -> None:
-    at = opened("", present="1")
+    at = opened("home", present="1")
     assert protos(at, "plotly_chart")
     assert not protos(at, "page_link")[1:], "the link to the head below the picture"
 

@@ -169,8 +169,7 @@ def test_a_larger_screen_shows_a_presentation_larger(traveller: Visitor) -> None
     for size in (LAPTOP, PROJECTOR):
         traveller.page.set_viewport_size(size)
         page = traveller.arrive("/tokenizers?tab=noise&present=1")
-        unit = page.locator(".js-plotly-plot .xtitle")
-        expect(unit).to_have_text("tokens")
+        unit = page.locator(".js-plotly-plot .xtitle").get_by_text("tokens", exact=True)
         expect(unit).to_be_in_viewport(ratio=1)
         box = unit.bounding_box()
         assert box is not None
@@ -181,10 +180,8 @@ def test_a_larger_screen_shows_a_presentation_larger(traveller: Visitor) -> None
 @pytest.mark.parametrize("size", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
 def test_a_presentation_shows_all_of_bertviz_and_of_the_transformer(traveller: Visitor, size: ViewportSize) -> None:
     traveller.page.set_viewport_size(size)
-    text = urlencode(
-        {"text": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"}
-    )
-    page = traveller.arrive(f"/attention?tab=bertviz&model=dir-tiny-bert&present=1&{text}")
+    text = "+".join(["the"] * 15)
+    page = traveller.arrive(f"/attention?tab=bertviz&model=dir-tiny-bert&present=1&text={text}")
     frame = page.frame_locator("iframe")
     last = frame.locator("#right text").last
     expect(last).to_have_text("[SEP]")

@@ -137,7 +137,7 @@ function column(view, one, group, x, step, layer, head) {
 const ROLES = { queries: "query", keys: "key", values: "value" };
 
 function title(view, one, group, at, text, step, shape) {
-  const made = drawn("text", "title clickable", { x: at.x + (at.w || 0) / 2, y: one.top + 12, "text-anchor": "middle" });
+  const made = drawn("text", "title clickable", { x: at.x + (at.w || 0) / 2, y: one.top + 0.92 * view.layout.type, "text-anchor": "middle" });
   if (step === "qkv") text.split(" ").forEach((letter, i) => made.append(drawn("tspan", Object.values(ROLES)[i], i ? { dx: 22.1 - 0.7 * view.layout.type } : {}, letter)));
   else made.textContent = text;
   made.atlas = { step };
