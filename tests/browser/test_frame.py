@@ -168,8 +168,8 @@ def test_a_larger_screen_shows_a_presentation_larger(traveller: Visitor) -> None
     heights = []
     for size in (LAPTOP, PROJECTOR):
         traveller.page.set_viewport_size(size)
-        page = traveller.arrive("/tokenizers?tab=noise&present=1")
-        unit = page.locator(".js-plotly-plot .xtitle").get_by_text("tokens", exact=True)
+        page = traveller.arrive("/tokenizers?tab=languages&present=1")
+        unit = page.locator(".js-plotly-plot .xtitle").first
         expect(unit).to_be_in_viewport(ratio=1)
         box = unit.bounding_box()
         assert box is not None
