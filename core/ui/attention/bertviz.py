@@ -91,9 +91,12 @@ def bertviz_views(view: View) -> None:
     selection.chips(view.words.label("queries"), accent=spec.branch)
     framed(
         drawn,
-        height=min(bertviz.height(attention_map, drawing, **count), _FRAME_LIMIT),
+        height=min(bertviz.height(attention_map, drawing, layers=len(layers), heads=len(heads)), _FRAME_LIMIT),
         alt=view.words.part("Alt", view=DRAWING.options[drawing].lower(), model=spec.name),
-        whole=(bertviz.WIDTHS[drawing], bertviz.height(attention_map, drawing, **count, bare=True)),
+        whole=(
+            bertviz.WIDTHS[drawing],
+            bertviz.height(attention_map, drawing, layers=len(layers), heads=len(heads), bare=True),
+        ),
     )
     selection.frame()
     _limit(attention_map, drawing, view, **count)
