@@ -2,11 +2,9 @@
 
 from core.ui.masks.masks import MASKS
 from core.ui.objectives.objective import MODEL, OBJECTIVES, TEXT
-from core.ui.objectives.points import POINTS
-from core.ui.objectives.reward import REWARD
 from core.ui.section import Page
 
-PAGE = Page("objectives", (OBJECTIVES, MASKS, POINTS, REWARD), params=(MODEL, TEXT))
+PAGE = Page("objectives", (OBJECTIVES, MASKS), params=(MODEL, TEXT))
 
 if __name__ == "__main__":
     PAGE.run()

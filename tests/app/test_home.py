@@ -19,7 +19,7 @@ from core.catalogue.schema import BRANCHES
 from core.content import content
 from core.ui.home import LAST, SENTENCE, LastView
 from core.ui.links import Presented
-from core.ui.objectives.objective import ENTRIES
+from core.ui.objectives.objective import ALONE, ENTRIES
 from core.ui.page import plain
 from core.ui.section import pages
 from tests.pages import ROOT, html_of, link, opened, protos, shown, widget
@@ -128,7 +128,7 @@ def understood(href: str) -> bool:
         **dict.fromkeys(("model", "one", "other"), slugs),
         **dict.fromkeys(("left", "right"), tuple(system.slug for system in here)),
         "branch": BRANCHES,
-        "objective": set(ENTRIES),
+        "objective": {*ENTRIES, *ALONE},
         "correction": {entry.id for entry in corrections()},
         "source": {f"00{number}" for number in range(5)},
         "paper": set(names().papers),

@@ -152,7 +152,7 @@ def test_what_a_link_asks_for_in_vain_is_said_where_only_the_page_can_tell() -> 
         ({"objective": "denoise", "damage": "foo"}, "available here: permute"),
         ({"objective": "causal", "model": "atlas-bert"}, "“Model” cannot be “atlas-bert”"),
         ({"objective": "permutation", "order": "1.0"}, "order is none of"),
-        ({"tab": "points", "count": "12", "angles": "1.2"}, "2 angles for"),
+        ({"objective": "points", "count": "12", "angles": "1.2"}, "2 angles for"),
     )
     for query, sentence in cases:
         at = opened(**query)
@@ -216,7 +216,7 @@ def loss_of(at: AppTest) -> float:
 
 
 def test_the_points_step_downhill_and_the_seed_brings_others() -> None:
-    at = opened(tab="points")
+    at = opened(objective="points")
     usual = loss_of(at)
     widget(at.button, "Twenty gradient steps").click().run()
     assert loss_of(at) < usual / 2
@@ -228,7 +228,7 @@ def test_the_points_step_downhill_and_the_seed_brings_others() -> None:
     assert link(at)["seed"] == "1"
     drawn = loss_of(at)
     assert drawn != usual
-    assert loss_of(opened(tab="points", seed="1")) == drawn
+    assert loss_of(opened(objective="points", seed="1")) == drawn
     assert len(points.start("supervised", 6, 3)) == 12
 
 
@@ -240,7 +240,7 @@ def test_every_class_of_the_points_has_partners() -> None:
 
 
 def test_a_reward_moves_the_policy() -> None:
-    at = opened(tab="reward", rewarded="0: had three sons.\n0: ran.")
+    at = opened(objective="reward", rewarded="0: had three sons.\n0: ran.")
     assert "from 0.00 to 0.00, at a divergence of 0.00 nats" in said(at)
     at.text_area[0].set_value("had three sons.\n0: ran.").run()
     assert "Line 1 has no reward" in said(at)
@@ -330,3 +330,8 @@ def test_numbers_that_this_text_does_not_have_are_passed_over() -> None:
 def test_the_board_is_the_main_picture_of_a_presentation() -> None:
     at = masks(present="1")
     assert at.session_state[MAIN_PICTURE] == "board"  # so that the frame hides all figures
+
+
+def test_the_menu_has_eight_objectives_by_architecture_and_then_the_variants() -> None:
+    kinds = [label.partition(": ")[0] for label in widget(opened().selectbox, "Objective").options]
+    assert kinds == ["Encoder"] * 4 + ["Decoder"] * 2 + ["Encoder-decoder"] * 2 + ["Variant"] * 14

@@ -116,7 +116,7 @@ VIEWS = {
         *("table", "trees", "sizes", "share", "questions", "models", "curves", "memory", "cache", "scaling"),
     ),
     "tokenizers": ("beside", "steps", "train", "languages"),
-    "objectives": ("points", "masks"),
+    "objectives": ("masks",),
 }
 
 

@@ -27,10 +27,11 @@ from core.language.tokens import style as style_of
 from core.language.tokens import tokenize as tokenize_text
 from core.language.types import Token
 from core.objectives.example import Cell, Example
-from core.ui.param import Control, Integer
+from core.ui.param import Control, Integer, Seed
 from core.ui.section import View
 
 Options = Mapping[str, int | str]
+SEED = Seed(label="Seed", width=100, again="Again")
 RATE = Integer(name="rate", label="Masking rate, %", default=15, low=5, high=50, step=5, width=140)
 
 

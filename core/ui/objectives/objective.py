@@ -25,49 +25,48 @@ from core.ui.links import PageState
 from core.ui.objectives import language_modeling, tokens, two_models, two_texts
 from core.ui.objectives.covered_targets import covered as cover
 from core.ui.objectives.covered_targets import guess_label, main_stage, open_targets, targets_judge
-from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, inputs, style
+from core.ui.objectives.entry import RATE, SEED, Entry, Inputs, Share, Stage, inputs, style
 from core.ui.objectives.picture import DONE, answer_bars, picture, shown
-from core.ui.page import accent, plain, theme
+from core.ui.objectives.points import POINTS
+from core.ui.objectives.reward import REWARD
+from core.ui.page import BRANCH_TITLES, accent, plain, theme
 from core.ui.panel import Panel, offer_table
-from core.ui.param import Choice, Control, Seed, Text, Toggle, settings_menu
+from core.ui.param import Choice, Control, Text, Toggle, settings_menu
 from core.ui.section import Section, View
 from core.ui.tables import TextTable, text_table
 
 _FEW = 6
 """Targets above which the box for the guess is wider."""
-ENTRIES = {
-    entry.slug: entry
-    for entry in (
-        tokens.MASKED,
-        tokens.EPOCHS,
-        tokens.WHOLE_WORDS,
-        tokens.SPANS,
-        tokens.NGRAMS,
-        tokens.KNOWLEDGE,
-        two_texts.NEXT_SENTENCE,
-        two_texts.SENTENCE_ORDER,
-        two_texts.THREE_ORDERS,
-        tokens.WORD_ORDER,
-        two_models.REPLACED,
-        two_texts.TRANSLATION,
-        two_models.DISTILLATION,
-        language_modeling.CAUSAL,
-        language_modeling.PERMUTATION,
-        two_texts.SENTINELS,
-        two_texts.DENOISE,
-        two_texts.GAPS,
-        language_modeling.PREFIX_LM,
-        language_modeling.UNIFIED,
-    )
-}
-"""All objectives, in the order of the menu."""
+_MAIN = (
+    *(tokens.MASKED, two_models.REPLACED, two_texts.NEXT_SENTENCE, two_texts.TRANSLATION),
+    *(language_modeling.CAUSAL, language_modeling.PERMUTATION),
+    *(two_texts.SENTINELS, two_texts.DENOISE),
+)
+"""The objectives that the others vary, by architecture."""
+_VARIANTS = (
+    tokens.EPOCHS,
+    tokens.WHOLE_WORDS,
+    tokens.SPANS,
+    tokens.NGRAMS,
+    tokens.KNOWLEDGE,
+    two_texts.SENTENCE_ORDER,
+    two_texts.THREE_ORDERS,
+    tokens.WORD_ORDER,
+    two_models.DISTILLATION,
+    language_modeling.PREFIX_LM,
+    language_modeling.UNIFIED,
+    two_texts.GAPS,
+)
+ENTRIES = {entry.slug: entry for entry in (*_MAIN, *_VARIANTS)}
+"""All objectives on one text, in the order of the menu."""
+ALONE = {section.slug: section for section in (POINTS, REWARD)}
+"""Variants on something else, which draw themselves."""
 SETTINGS: dict[str, Control[Any]] = {
     setting.name: setting for entry in ENTRIES.values() for setting in (*entry.settings, *entry.rare)
 }
 SETTINGS["rate"] = RATE.with_(high=70)  # as wide as any objective has it
-OBJECTIVE = Choice(name="objective", label="Objective", options={slug: slug for slug in ENTRIES}, width=345)
+OBJECTIVE = Choice(name="objective", label="Objective", options={slug: slug for slug in (*ENTRIES, *ALONE)}, width=400)
 TEXT = Text(name="text", label="Your sentence", hide_label=True)
-SEED = Seed(label="Seed", width=100, again="Again")
 MODEL = Choice(name="model", label="Model", options={}, width=200)
 UNIT = Choice(name="unit", label="Loss in", options={"nats": "nats", "bits": "bits"}, style="row")
 RELATIVE = Toggle(name="relative", label="Run a related model")
@@ -81,8 +80,19 @@ _MASKS = {
 
 def objective(view: View) -> None:
     state, names, page = view.state, {spec.slug: spec.name for spec in checkpoints.available()}, view.words
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        entry = _entry(state)
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:
+        picked = _menu(state)
+    own = {param.name for param in ALONE[picked].params} if picked in ALONE else set()
+    state.set(**{param.name: None for section in ALONE.values() for param in section.params if param.name not in own})
+    if section := ALONE.get(picked):
+        words = section.words("objectives")
+        state.set(**{name: None for name in SETTINGS if name not in own})
+        state.helps |= words.front.get("help", {})
+        section.draw(View(state, words, view.later))
+        return
+    entry = ENTRIES[picked]
+    with row:
         view = View(state, content("objectives", entry.slug))
         state.set(**{name: None for name in SETTINGS if name not in {s.name for s in (*entry.settings, *entry.rare)}})
         options = {setting.name: setting.draw(state, tag=entry.slug) for setting in _helped(entry.settings, view)}
@@ -163,10 +173,15 @@ def objective(view: View) -> None:
             offer_table(state, Table.from_records(every), named, "positions", entry.slug)
 
 
-def _entry(state: PageState) -> Entry:
-    names = {slug: content("objectives", slug) for slug in ENTRIES}
-    options = {slug: f"{words.title} ({words.label('systems')})" for slug, words in names.items()}
-    return ENTRIES[OBJECTIVE.with_(options=options).draw(state)]
+def _menu(state: PageState) -> str:
+    """Draw the menu of the objectives, the main ones by architecture, and return the slug of the chosen one."""
+    options = {}
+    for slug in (*ENTRIES, *ALONE):
+        words = content("objectives", slug)
+        entry = ENTRIES.get(slug)
+        kind = BRANCH_TITLES[entry.branch] if entry in _MAIN else "Variant"
+        options[slug] = f"{kind}: {words.title} ({words.label('systems')})"
+    return str(OBJECTIVE.with_(options=options).draw(state))
 
 
 def _helped(settings: Sequence[Control[Any]], view: View) -> list[Control[Any]]:
@@ -343,5 +358,15 @@ def rows(stage: Stage, losses: Losses) -> list[dict[str, object]]:
 OBJECTIVES = Section(
     "objectives",
     objective,
-    (OBJECTIVE, SEED, UNIT, COVER, RELATIVE, language_modeling.ORDER, *SETTINGS.values()),
+    (
+        OBJECTIVE,
+        SEED,
+        UNIT,
+        COVER,
+        RELATIVE,
+        language_modeling.ORDER,
+        *SETTINGS.values(),
+        *POINTS.params,
+        *REWARD.params,
+    ),
 )

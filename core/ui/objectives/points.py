@@ -20,7 +20,7 @@ from core.theme import BLUE, GREEN, VERMILION
 from core.ui.chips import text_color_on
 from core.ui.component import MOST, Component, Message
 from core.ui.links import PageState, instead
-from core.ui.objectives.objective import SEED
+from core.ui.objectives.entry import SEED
 from core.ui.page import theme
 from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice, Integer, Real, settings_menu
