@@ -127,6 +127,19 @@ def test_a_split_layer_equals_the_whole_and_names_its_all_reduces() -> None:
     assert "layers 1 to 4, not 9" in shown(pages.opened("calculators", tab="parallel", layer="9"))
 
 
+def test_turing_nlg_s_demo_divides_its_training_state_among_replicas() -> None:
+    def amounts(**query: str) -> list[float]:
+        text = described(pages.opened("decoder", system="turing-nlg", **query))
+        return [float(amount) for amount in re.findall(r"ZeRO \d: ([\d.]+) GB", text)]
+
+    none, first, second, third = amounts()
+    assert none > first > second > third
+    # of 16 bytes for each of 17.2 billion parameters / 4 devices, stage 1 leaves 4 and a 64th of 12
+    assert none - first == pytest.approx(12 * 17_174_000_000 / 4 * 63 / 64 / 1e9, rel=0.01)
+    assert len(set(amounts(data="1"))) == 1
+    assert "Degrees that work: 1, 2, 4, 7" in shown(pages.opened("decoder", system="turing-nlg", tensor="3"))
+
+
 def test_scaling_laws_of_chinchilla_and_gpt_3() -> None:
     text = shown(opened(tab="scaling"))
     assert "20 tokens per parameter" in text

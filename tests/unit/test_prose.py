@@ -100,6 +100,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "catalogue/memory": ("Answer", "Plan", "Remedies"),
     "demos/pass-at-k": ("Answer",),
     "demos/tensor-parallel": ("Answer",),
+    "demos/zero": ("Answer",),
     "catalogue/parameters": ("Answer",),
     "calculators/scaling": ("Answer", "Scale"),
     "catalogue/sizes": ("Columns", "Counted"),

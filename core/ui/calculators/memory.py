@@ -124,7 +124,8 @@ def needed(view: View, slug: str, bars: Sequence[Bar], gigabytes: float) -> None
     ]
     name = f"{100 * (1 - fit.RESERVE):.0f}% of {gigabytes:g} GB"
     figure = held_bars(bars, limit, limit_name=name, theme=theme())
-    Panel(slug, view.words.label("needed"), figure, held_alt(bars, limit), Table.from_records(rows)).draw(view.state)
+    title = content("catalogue", "memory").label("needed")
+    Panel(slug, title, figure, held_alt(bars, limit), Table.from_records(rows)).draw(view.state)
 
 
 def by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan, gigabytes: float) -> None:
@@ -139,12 +140,13 @@ def by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan, gigabytes: floa
     lines = [Growth(f"ZeRO {stage}", devices, tuple(total(stage, count) for count in replicas)) for stage in fit.STAGES]
     limit = fit.usable_bytes(gigabytes)
     fitting = next((n for n, need in zip(devices, lines[-1].bytes, strict=True) if need <= limit), None)
-    name = view.words.part("Fits" if fitting else "Fits: never", devices=f"{fitting or 0:,}", limit=in_bytes(limit))
+    words = content("catalogue", "memory")
+    name = words.part("Fits" if fitting else "Fits: never", devices=f"{fitting or 0:,}", limit=in_bytes(limit))
     Panel(
         "memory-by-devices",
-        view.words.label("by-devices"),
+        words.label("by-devices"),
         device_lines(lines, limit, in_bytes(limit), theme=theme()),
-        view.words.part("Alt: devices", most=f"{devices[-1]:,}", fits=name),
+        words.part("Alt: devices", most=f"{devices[-1]:,}", fits=name),
         Table.from_columns({"devices": devices} | {f"{line.name}, bytes": line.bytes for line in lines}),
         note=name,
         heading=True,

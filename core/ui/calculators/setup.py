@@ -66,8 +66,8 @@ SIZE = Choice(name="size", label="Size", options={}, resets=_OF_A_NETWORK)
 BATCH = Integer(name="batch", label="Batch size", low=1, high=10**5, default=1)
 RECOMPUTATION = Choice(name="recompute", label="Activation recomputation", options=RECOMPUTE)
 
-_DATA = Integer(name="data", label="Data-parallel replicas", low=1, high=10**6)
-_TENSOR = Integer(name="tensor", label="Tensor-parallel degree", low=1, high=1024)
+REPLICAS = Integer(name="data", label="Data-parallel replicas", low=1, high=10**6)
+TENSOR = Integer(name="tensor", label="Tensor-parallel degree", low=1, high=1024)
 _PIPELINE = Integer(name="pipeline", label="Pipeline stages", low=1, high=1024)
 _SEQUENCE = Toggle(name="sequence", label="Sequence parallelism")
 _STAGE = Choice(name="stage", label="ZeRO stage", options={str(stage): text for stage, text in STAGES.items()})
@@ -77,7 +77,7 @@ _OPTIMIZER = Choice(
     options={key: one.name for key, one in OPTIMIZERS.items()},
 )
 _PRECISION = Choice(name="precision", label="Precision", options={key: one.name for key, one in PRECISIONS.items()})
-PLAN = (BATCH, _DATA, _PIPELINE, LENGTH, _TENSOR, _SEQUENCE, _STAGE, _OPTIMIZER, _PRECISION, RECOMPUTATION)
+PLAN = (BATCH, REPLICAS, _PIPELINE, LENGTH, TENSOR, _SEQUENCE, _STAGE, _OPTIMIZER, _PRECISION, RECOMPUTATION)
 
 OWN = "own"
 """The device whose numbers the visitor types."""
@@ -142,8 +142,8 @@ def choose_plan(
         stage = _STAGE.draw(state)
     fields: dict[str, Control[Any]] = {
         "length": chosen.length,
-        "data": _DATA,
-        "tensor": _TENSOR,
+        "data": REPLICAS,
+        "tensor": TENSOR,
         "pipeline": _PIPELINE,
         "sequence": _SEQUENCE,
         "optimizer": _OPTIMIZER,
