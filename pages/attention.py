@@ -1,18 +1,17 @@
 """Attention: which tokens attend to which, in every live model, and what the prediction becomes without a head."""
 
 from core.ui.attention.ablation import HEAD_ABLATION
-from core.ui.attention.all_heads import EVERY
 from core.ui.attention.bertviz import BERTVIZ
 from core.ui.attention.block import BLOCK
-from core.ui.attention.grammar import GRAMMAR
 from core.ui.attention.maps import ALL, ONE_HEAD
+from core.ui.attention.roles import ROLES
 from core.ui.attention.setup import MODEL
 from core.ui.picker import nothing_runs
 from core.ui.section import Page
 
 PAGE = Page(
     "attention",
-    (ONE_HEAD, ALL, BERTVIZ, BLOCK, HEAD_ABLATION, GRAMMAR, EVERY),
+    (ONE_HEAD, ALL, BERTVIZ, BLOCK, HEAD_ABLATION, ROLES),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

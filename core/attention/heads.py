@@ -68,7 +68,7 @@ LABELS = {score: score for score in SCORES} | {"same place": "same position"}
 
 def meaning(score: str) -> str:
     """What a score measures, in words."""
-    text: str = content("attention", "every").front["score"][score]
+    text: str = content("attention", "roles").front["score"][score]
     return text
 
 

@@ -297,7 +297,7 @@ class BestHead(Check):
     kind: Literal["best-head"]
     model: Short
     score: Short
-    """As in a link to *Every head*."""
+    """As in a link to *Roles of heads*, or “grammar” for a relation."""
     relation: Short | None = None
 
     def models(self) -> tuple[str, ...]:

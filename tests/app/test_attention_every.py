@@ -1,4 +1,4 @@
-"""Attention: all heads in a table, models side by side, a host of no table."""
+"""Attention: roles of heads, models side by side, downloads of maps."""
 
 from __future__ import annotations
 
@@ -18,85 +18,42 @@ from core.attention.roles.everyhead import rows
 from core.attention.word_maps import BOTH, strongest, word_attention
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.links import read
+from core.links import current
 from core.ui.architectures import SENTENCE
 from tests import tinyhosts
 from tests.app.test_attention_page import page
 from tests.downloads import catch_downloads
-from tests.pages import opened, shown, widget
+from tests.pages import described, opened, shown, widget
 
 
-def every(**query: str) -> AppTest:
-    return page(tab="every", **query)
-
-
-def links(at: AppTest) -> list[str]:
-    return [link.replace("&amp;", "&") for html in at.get("html") for link in re.findall(r'href="([^"]*)"', html.value)]
-
-
-def test_it_opens_with_all_heads_and_no_menu_of_one_model() -> None:
-    at = every()
+@pytest.mark.parametrize("role", ["previous", "effect"])
+def test_a_role_names_its_head_and_draws_it_over_a_sentence(role: str) -> None:
+    at = page(tab="roles", role=role)
     assert not at.warning
-    assert len(at.get("plotly_chart")) == 1
-    assert "Live model" not in [box.label for box in at.selectbox]
-    table = at.dataframe[0].value
-    specs = [spec for spec in checkpoints.available() if spec.ready]
-    assert len(table) == len(rows(specs))
-    assert table["previous"].dropna().is_monotonic_decreasing
-    assert table["open"][0].startswith("/attention?")
-    assert "token before" in shown(at)
+    grid = rolefiles.roles("minilm").get(role)
+    effects = rolefiles.effects("minilm")
+    best = max(effects, key=lambda head: effects[head].mean)
+    layer, head = (best.layer, best.head) if grid is None else divmod(int(grid.argmax()), grid.shape[1])
+    assert f"**Layer {layer + 1}, head {head + 1}** has the " in shown(at)
+    assert f"Layer {layer + 1}, head {head + 1}".lower() in described(at).lower()
+    assert len(at.get("plotly_chart")) == 2
 
 
-def test_rows_lead_to_their_head() -> None:
-    at = every(score="effect", kind="cross")
-    assert "(KL divergence)" in shown(at)
-    assert "kl divergence" not in shown(at)
-    (first, *_) = links(at)
-    query = dict(part.split("=") for part in first.partition("?")[2].split("&"))
-    values, refused = read("attention", query, {"model": [spec.slug for spec in checkpoints.available()]})
-    assert not refused
-    effects = rolefiles.effects(str(values["model"]))
-    best = max((head for head in effects if head.kind == "cross"), key=lambda head: effects[head].mean)
-    assert (values["map"], values["layer"], values["head"]) == ("cross", best.layer + 1, best.head + 1)
+@pytest.mark.usefixtures("open_tables")
+def test_every_head_of_the_model_is_a_table() -> None:
+    table = page(tab="roles", model="atlas-t5").dataframe[-1].value
+    assert len(table) == len(rows([checkpoints.get("atlas-t5")])) == 24
+    assert set(table["attention"]) == {"encoder", "decoder", "cross"}
 
 
-def test_filters_come_from_the_link_and_go_back_into_it() -> None:
-    at = every(score="previous", least="0.8", branch="encoder")
-    table = at.dataframe[0].value
-    assert 0 < len(table) < 40
-    assert (table["previous"] >= 0.8).all()
-    assert "of" in shown(at)
-    widget(at.selectbox, "Score").set_value("grammar").run()
-    widget(at.number_input, "At least").set_value(0.05).run()
-    widget(at.multiselect, "Models").set_value(["minilm"]).run()
-    query = dict(at.query_params)
-    assert {name: query[name] for name in ("score", "least", "branch", "models")} == {
-        "score": "grammar",
-        "least": "0.05",
-        "branch": "encoder",
-        "models": "minilm",
-    }
-    assert set(at.dataframe[0].value["model"]) == {checkpoints.get("minilm").name}
-
-
-def test_a_filter_that_nothing_fits_says_so() -> None:
-    at = every(least="99")
-    assert "No head matches" in at.info[0].value
-    assert not at.dataframe
-
-
-def test_a_host_without_measurements_is_told_what_to_run(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tiny = tuple(spec for spec in checkpoints.available() if spec.slug.startswith("dir-tiny-"))
-    monkeypatch.setattr(checkpoints, "available", lambda: tiny)
-    assert "python -m lab heads SLUG" in every().info[0].value
-
-
-def test_what_is_saved_is_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = catch_downloads(monkeypatch)
-    at = every(models="atlas-t5")
-    read_back = list(csv.DictReader(io.StringIO(files["atlas-heads.csv"].decode())))
-    assert len(read_back) == len(at.dataframe[0].value) == 24
-    assert {row["attention"] for row in read_back} == {"encoder", "decoder", "cross"}
+def test_links_of_grammar_and_of_every_head_lead_to_roles() -> None:
+    old = {"tab": "grammar", "model": "atlas-bert", "relation": "det", "treebank": "ud-english"}
+    new = {"tab": "roles", "model": "atlas-bert", "role": "det", "treebank": "ud-english"}
+    assert current("attention", old) == ("attention", new)
+    old = {"tab": "every", "score": "effect", "models": "minilm,atlas-gpt-2", "least": "0.1"}
+    assert current("attention", old) == ("attention", {"tab": "roles", "role": "effect"})
+    assert current("attention", {"tab": "every", "score": "grammar"}) == ("attention", {"tab": "roles"})
+    assert current("attention", {"tab": "beside", "word": "3"}) == ("transformer", {"tab": "beside", "word": "3"})
 
 
 TINY = "dir-tiny-bert,dir-tiny-gpt2,dir-tiny-t5"
@@ -226,6 +183,7 @@ def test_the_numbers_of_a_view_of_bertviz_can_be_downloaded(
     assert found == lines
 
 
+@pytest.mark.usefixtures("open_tables")
 def test_a_gpt_oss_has_its_queries_keys_and_heads(tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> None:
     made = tinyhosts.make("decoder gpt_oss")
     made.model.save_pretrained(tmp_path / "gpt_oss")
@@ -237,7 +195,7 @@ def test_a_gpt_oss_has_its_queries_keys_and_heads(tmp_path: Path, use_checkpoint
     assert "Queries and keys are shown as they enter the scores" in shown(at)
     at = opened("attention", tab="off", model="dir-gpt_oss", text="The cat sat.")
     assert not at.warning
-    ranked = at.dataframe[0].value
+    ranked = at.dataframe[-1].value
     assert len(ranked) == 8
     assert ranked["change, bits"].is_monotonic_decreasing
     at = opened("attention", tab="block", model="dir-gpt_oss", text="The cat sat.")

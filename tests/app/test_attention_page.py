@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import checkpoints, session
 from core.attention.roles import rolefiles
-from tests.pages import opened, shown, widget
+from tests.pages import described, opened, shown, widget
 from tests.words import words
 
 
@@ -80,30 +81,28 @@ def test_the_part_is_chosen_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_grammar_reads_a_sentence_with_the_best_head() -> None:
-    at = page(tab="grammar", relation="coreference")
+    at = page(tab="roles", role="coreference")
     assert not at.warning
     best = rolefiles.best_relations("minilm")["coreference"]
     assert f"**Layer {best.best[0] + 1}, head {best.best[1] + 1}** is right in {100 * best.accuracy:.0f}%" in shown(at)
-    links = at.dataframe[0].value
-    assert set(links.columns) == {"word", "correct", "head attends to", "weight", "right"}
-    widget(at.selectbox, "Relation").set_value("det").run()
-    assert at.query_params["relation"] == "det"
+    assert re.search(r"\w+ → \w+ [01]\.\d\d, right", described(at))
+    widget(at.selectbox, "Role").set_value("det").run()
+    assert at.query_params["role"] == "det"
 
 
 def test_grammar_over_universal_dependencies() -> None:
-    at = page(tab="grammar", model="atlas-bert", relation="obj", treebank="ud-english")
+    at = page(tab="roles", model="atlas-bert", role="obj", treebank="ud-english")
     one = rolefiles.best_relations("atlas-bert", rolefiles.UD)["obj"]
     assert one.n > 1000
     assert f"{100 * one.accuracy:.0f}% of {one.n:,} links" in shown(at)
-    assert "5,363 sentences of Universal Dependencies" in shown(at)
-    assert "Choose obj, then coreference" not in words(shown(at))
-    lacking = page(tab="grammar", model="atlas-bert", relation="coreference", treebank="ud-english")
+    assert "5,363 of Universal Dependencies" in shown(at)
+    lacking = page(tab="roles", model="atlas-bert", role="coreference", treebank="ud-english")
     assert "“coreference”" in words(lacking.warning[0].value)
-    assert widget(lacking.selectbox, "Relation").value == "obj"
+    assert widget(lacking.selectbox, "Role").value == "obj"
 
 
 def test_grammar_of_a_model_that_was_not_measured(checkpoint_dir: Path) -> None:
-    at = page(tab="grammar", model="dir-tiny-bert")
+    at = page(tab="roles", model="dir-tiny-bert")
     assert "python -m lab heads dir-tiny-bert" in words(at.info[0].value)
 
 

@@ -34,10 +34,11 @@ def click(at: AppTest, label: str) -> None:
     widget(at.button, label).click().run()
 
 
+@pytest.mark.usefixtures("open_tables")
 def test_ablation_opens_with_the_head_of_the_largest_effect() -> None:
     at = page(tab="off")
     assert not at.warning
-    ranked = at.dataframe[0].value
+    ranked = at.dataframe[-1].value
     assert ranked["change, bits"].is_monotonic_decreasing
     assert widget(at.multiselect, "Ablated heads").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]
     assert (
@@ -63,21 +64,22 @@ def test_a_link_ablates_heads_and_names_missing_ones(checkpoint_dir: Path) -> No
     assert "Heads ablated: 2." in shown(at)
 
 
+@pytest.mark.usefixtures("open_tables")
 def test_a_model_with_adapters_answers_by_its_task() -> None:
     at = page(tab="off", model="atlas-adapter-bert")
     assert not at.warning
     assert "Have two neighboring words changed places?" in shown(at)
-    assert set(at.dataframe[0].value["top prediction after"]) == {"swapped"}
-    assert len(at.dataframe[0].value) == 72
+    assert set(at.dataframe[-1].value["top prediction after"]) == {"swapped"}
+    assert len(at.dataframe[-1].value) == 72
     assert widget(at.multiselect, "Ablated heads").value == ["e4-7"]
     assert "“swapped” goes from 96.5% to " in shown(at)
-    words = at.dataframe[0].value["change, bits"].max()
+    words = at.dataframe[-1].value["change, bits"].max()
     widget(at.selectbox, "Task").set_value("genre").run()
     assert at.query_params["task"] == "genre"
     assert "Where does the sentence come from?" in shown(at)
-    assert at.dataframe[0].value["change, bits"].max() != words
+    assert at.dataframe[-1].value["change, bits"].max() != words
     again = page(tab="off", model="atlas-adapter-bert", task="genre", asked="The soup was cold and tasted of nothing.")
-    assert {"story", "conversation"} <= set(again.dataframe[0].value["top prediction after"])
+    assert {"story", "conversation"} <= set(again.dataframe[-1].value["top prediction after"])
     bare = page(tab="off", model="atlas-adapter-bert", task="question", asked="?!")
     assert "no text before the punctuation" in bare.warning[0].value
 
@@ -107,12 +109,13 @@ def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]
     np.testing.assert_allclose(difference, genre.weights - grids[-1].weights, atol=1e-6)
 
 
+@pytest.mark.usefixtures("open_tables")
 def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
     at = page(tab="off", model="atlas-xlnet", off="d4-1")
     assert not at.warning
     assert "The prediction changes by **0.00 bits**" in shown(at)
-    assert set(at.dataframe[0].value["attention"]) == {"Both streams", "Content stream", "Query stream"}
-    assert len(at.dataframe[0].value) == 72
+    assert set(at.dataframe[-1].value["attention"]) == {"Both streams", "Content stream", "Query stream"}
+    assert len(at.dataframe[-1].value) == 72
     other = page(tab="off", model="atlas-xlnet", off="q4-1,c1-1", map="query")
     assert widget(other.multiselect, "Ablated heads").value == ["q4-1"]
     assert "“c1-1”, which this model lacks" in shown(other)
@@ -223,16 +226,16 @@ def test_ways_and_the_mean_of_everything() -> None:
     np.testing.assert_allclose(combine.overall(two).weights[0, 0], [[0.75, 0.25], [0.25, 0.75]])
 
 
-def test_the_sentence_of_grammar_is_in_the_link() -> None:
-    at = page(tab="grammar", model="minilm")
+def test_the_sentence_of_a_role_is_in_the_link() -> None:
+    at = page(tab="roles", model="minilm")
     box = widget(at.selectbox, "Sentence")
     assert "sentence" not in at.query_params
     box.select_index(3).run()
     kept, chosen = at.query_params["sentence"], widget(at.selectbox, "Sentence").value
     assert kept == chosen
-    again = page(tab="grammar", model="minilm", sentence=kept)
+    again = page(tab="roles", model="minilm", sentence=kept)
     assert widget(again.selectbox, "Sentence").value == chosen
-    assert "“Sentence” cannot be “nonsense”" in shown(page(tab="grammar", model="minilm", sentence="nonsense"))
+    assert "“Sentence” cannot be “nonsense”" in shown(page(tab="roles", model="minilm", sentence="nonsense"))
 
 
 def test_the_head_that_is_open_in_the_grid_is_in_the_link(
@@ -296,7 +299,7 @@ def test_what_is_chosen_in_a_view_of_bertviz_is_in_the_link(
     at.session_state[f"attention.1.bertviz.{view}.encoder.watch--sent"] = Opened(open=[2, 2])
     at.run()
     assert begun() == after
-    for section in ("grammar", "bertviz"):
+    for section in ("roles", "bertviz"):
         widget(at.button_group, "Show").set_value(section).run()
     assert begun() == (1, (1,))
 

@@ -119,7 +119,7 @@ def test_a_token_selected_in_one_view_is_selected_in_all(visitor: Visitor) -> No
     # A link at the foot leads to the top of the next view, also on the same page.
     page.get_by_role("radio", name="One head").click()
     page.get_by_role("link", name=content("attention", "heads").front["next"]["label"]).click()
-    expect(page).to_have_url(re.compile("tab=grammar"))
+    expect(page).to_have_url(re.compile("tab=roles"))
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
 
 

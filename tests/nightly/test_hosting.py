@@ -46,7 +46,7 @@ VIEWS = (
     "",
     "encoder",
     "attention",
-    "attention?tab=every",
+    "attention?tab=roles",
     "catalogue",
     "tokenizers",
     "glossary?term=attention",

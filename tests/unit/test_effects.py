@@ -14,13 +14,11 @@ from transformers import AutoConfig
 from core import checkpoints
 from core.attention.roles import everyhead, rolefiles
 from core.attention.roles.everyhead import COLUMNS as HEAD_COLUMNS
-from core.attention.roles.everyhead import EFFECT, GRAMMAR, HeadRow, heads_table, rows, select_rows
+from core.attention.roles.everyhead import HeadRow, heads_table, rows
 from core.attention.roles.relations import RelationCounts
 from core.attention.roles.rolefiles import RELATION_COLUMNS, Effect
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
-from core.figures.heads import Dots, depth_dots, means
-from core.theme import LIGHT
 from lab.heads import write_rows
 
 
@@ -33,20 +31,6 @@ ROWS = (
     head("a", 2, 2, roles={"previous": 0.9}, relation="obj", right=0.7, beyond=0.2),
     head("b", 1, 2, effect=Effect(20, 0.1, 0.3)),
 )
-
-
-def test_a_head_stands_within_its_layer() -> None:
-    assert [row.depth for row in ROWS] == [0.125, 0.875, 0.375]
-
-
-def test_what_fits_comes_first_and_what_was_not_measured_last() -> None:
-    assert select_rows(ROWS, "previous") == [ROWS[1], ROWS[0], ROWS[2]]
-    assert select_rows(ROWS, "previous", least=0.2) == [ROWS[1], ROWS[0]]
-    assert select_rows(ROWS, EFFECT) == [ROWS[0], ROWS[2], ROWS[1]]
-    assert select_rows(ROWS, GRAMMAR, least=0.0) == [ROWS[1]]
-    assert select_rows(ROWS, "previous", models=["b"]) == [ROWS[2]]
-    assert select_rows(ROWS, "previous", branch="decoder") == []
-    assert select_rows(ROWS, "previous", attention="cross") == []
 
 
 def test_the_relation_is_the_one_that_is_surely_beyond_the_distance() -> None:
@@ -107,24 +91,6 @@ def expected_heads(slug: str) -> dict[str, int]:
     )
     written = layers * getattr(write, "decoder_attention_heads", write.num_attention_heads)
     return {"encoder": read.num_hidden_layers * read.num_attention_heads, "decoder": written, "cross": written}
-
-
-def test_quarters_of_the_depth() -> None:
-    assert means([0.1, 0.2, 0.6, 1.0], [0.2, 0.4, 0.5, 1.0]) == [pytest.approx(0.3), None, 0.5, 1.0]
-
-
-def test_dots_keep_their_order_and_hostile_names_stay_text() -> None:
-    figure = depth_dots(
-        [
-            Dots("Encoder", "#0072B2", [0.1], [0.5], ["<b>x</b>"]),
-            Dots("Decoder", "#D55E00", [0.9], [0.1], ["y"], "square"),
-        ],
-        theme=LIGHT,
-    )
-    assert [trace.name for trace in figure.data] == ["Encoder", "Decoder", "mean per quarter of the depth"]
-    assert figure.data[0].text == ("&lt;b&gt;x&lt;/b&gt;",)
-    assert (figure.data[0].marker.symbol, figure.data[1].marker.symbol) == ("circle", "square")
-    assert list(figure.data[2].y[:2]) == [0.5, 0.5]
 
 
 def test_the_better_direction_is_the_one_whose_interval_begins_higher(tmp_path: Path) -> None:

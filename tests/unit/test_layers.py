@@ -109,7 +109,6 @@ VIEWS = {
     "encoder-decoder": ("tree",),
     "efficient": ("tree",),
     "training": ("inputs",),
-    "attention": ("every",),
     "vectors": ("layers",),
     "glossary": ("corrections", "about"),
     "catalogue": (

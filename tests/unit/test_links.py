@@ -161,15 +161,15 @@ def test_what_is_written_is_read_back(text: str, mask: tuple[int, ...], layer: i
 
 
 def test_words_are_a_set_that_the_page_knows() -> None:
-    known = {"models": ["minilm", "atlas-t5", "t5-v1.1"]}
-    state, refused = links.read("attention", {"models": "t5-v1.1,minilm,minilm"}, known)
-    assert (state["models"], refused) == (("t5-v1.1", "minilm"), ())
-    assert links.write("attention", state) == ({"models": "t5-v1.1,minilm"}, False)
-    assert links.read("attention", {"models": ""}, known)[0]["models"] == ()
-    state, refused = links.read("attention", {"models": "minilm,gpt-17"}, known)
-    assert state["models"] is None
+    known = {"systems": ["bert", "atlas-t5", "t5-v1.1"]}
+    state, refused = links.read("compare", {"systems": "t5-v1.1,bert,bert"}, known)
+    assert (state["systems"], refused) == (("t5-v1.1", "bert"), ())
+    assert links.write("compare", state) == ({"systems": "t5-v1.1,bert"}, False)
+    assert links.read("compare", {"systems": ""}, known)[0]["systems"] == ()
+    state, refused = links.read("compare", {"systems": "bert,gpt-17"}, known)
+    assert state["systems"] is None
     assert "gpt-17" in refused[0].sentence
-    assert links.read("attention", {"models": ",".join(f"m{i}" for i in range(101))})[1][0].name == "models"
+    assert links.read("compare", {"systems": ",".join(f"m{i}" for i in range(101))})[1][0].name == "systems"
 
 
 def test_words_that_are_allowed_twice_are_named_once() -> None:

@@ -175,7 +175,7 @@ def test_wilsons_interval(right: int, n: int, expected: tuple[float, float]) -> 
 
 
 def test_every_relation_is_explained() -> None:
-    assert list(content("attention", "grammar").front["relation"]) == list(LABELS)
+    assert list(content("attention", "roles").front["relation"]) == list(LABELS)
 
 
 @pytest.mark.parametrize("tokenizer", [WORDPIECE, BYTES, META])

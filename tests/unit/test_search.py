@@ -67,7 +67,7 @@ def test_a_prefix_finds_the_term_and_the_system() -> None:
         ("electar", "ELECTRA"),
         ("perplexty", "Perplexity"),
         ("atlas bert", "Atlas BERT"),
-        ("what does bert look at", "Heads that do grammar"),
+        ("what does bert look at", "Roles of heads"),
         ("errata", "Corrections"),
         ("bibtex", "About the Atlas"),
         ("will it fit", "Will it fit"),

@@ -15,7 +15,7 @@ numpy alone. Layers and heads count from 1.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from core.attention.ablation.ablate import Head
@@ -30,8 +30,7 @@ from core.table import Table
 Z = 3.09
 """The two-sided quantile of 0.05 / 25."""
 GRAMMAR, EFFECT = "grammar", "effect"
-SORTED_BY = (*SCORES, GRAMMAR, EFFECT)
-"""Everything that heads can be sorted by; :func:`~core.attention.heads.meaning` says what it measures."""
+"""The scores of a head beside those of `core.attention.heads`."""
 COLUMNS = (
     "model",
     "branch",
@@ -72,13 +71,8 @@ class HeadRow:
     """Accuracy minus that of the fixed distance."""
     effect: rolefiles.Effect | None = None
 
-    @property
-    def depth(self) -> float:
-        """The position between input (0) and output (1); heads of a layer are side by side."""
-        return (self.layer - 1 + (self.head - 0.5) / self.heads) / self.layers
-
     def score(self, name: str) -> float | None:
-        """One of :data:`SORTED_BY`; None where it was not measured."""
+        """A score by its name, :data:`GRAMMAR` or :data:`EFFECT`; None where it was not measured."""
         if name == GRAMMAR:
             return self.beyond
         if name == EFFECT:
@@ -146,28 +140,6 @@ def best_relation(counted: Sequence[RelationCounts]) -> dict[tuple[int, int], Gr
                     share = right / counts.n
                     best[layer, head] = (sure, counts.relation, share, share - counts.baseline)
     return {position: (relation, share, beyond) for position, (_, relation, share, beyond) in best.items()}
-
-
-def select_rows(
-    every: Iterable[HeadRow],
-    score: str,
-    *,
-    least: float | None = None,
-    branch: str | None = None,
-    attention: str | None = None,
-    models: Collection[str] | None = None,
-) -> list[HeadRow]:
-    """The matching rows by decreasing ``score``; rows without it come last, or with ``least`` not at all."""
-    matching = [
-        row
-        for row in every
-        if branch in (None, row.branch)
-        and attention in (None, row.attention)
-        and (models is None or row.slug in models)
-    ]
-    with_score = [(value, row) for row in matching if (value := row.score(score)) is not None]
-    rows = [row for value, row in sorted(with_score, key=lambda pair: -pair[0]) if least is None or value >= least]
-    return rows if least is not None else [*rows, *(row for row in matching if row.score(score) is None)]
 
 
 def heads_table(rows: Iterable[HeadRow]) -> Table:

@@ -64,7 +64,7 @@ LABELS: dict[str, tuple[str, ...]] = {
 
 
 def meaning(relation: str) -> str:
-    text: str = content("attention", "grammar").front["relation"][relation]
+    text: str = content("attention", "roles").front["relation"][relation]
     return text
 
 

@@ -24,11 +24,10 @@ from core.ui.heads.panel import KINDS, MAP
 from core.ui.heads.text import TASK, draw_task
 from core.ui.links import page_link
 from core.ui.page import accent, plain, theme
-from core.ui.panel import Panel
+from core.ui.panel import Panel, offer_table
 from core.ui.param import Carried
 from core.ui.section import Section, View
 from core.ui.selection import clicks
-from core.ui.tables import data_table
 
 Effects = dict[str, HeadEffect]
 """By the code of their head, the largest effect first."""
@@ -72,9 +71,10 @@ def head_ablation(view: View) -> None:
     state.set(off=None if now == (next(iter(effects)),) else now)
     view.try_and_notice()
     _sharp(own, spec, view)
-    rows: list[dict[str, object]] = [
-        ({"attention": kinds[effect.head.kind]} if len(kinds) > 1 else {})
-        | {
+    rows = []
+    for effect in effects.values():
+        row: dict[str, str | int | float | None] = {"attention": kinds[effect.head.kind]} if len(kinds) > 1 else {}
+        row |= {
             "layer": effect.head.layer + 1,
             "head": effect.head.head + 1,
             "change, bits": round(effect.bits, 4),
@@ -83,9 +83,8 @@ def head_ablation(view: View) -> None:
             "top prediction after": effect.answer,
             "sharpness": None if effect.sharpness is None else round(effect.sharpness, 3),
         }
-        for effect in effects.values()
-    ]
-    data_table(rows, "bits-lost", alt=view.words.label("table"))
+        rows.append(row)
+    offer_table(state, Table.from_records(rows), view.words.label("table"), "bits-lost")
 
 
 def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view: View) -> str:

@@ -123,6 +123,8 @@ def draw_step(
             state.key("block.csv"),
         )
         _tree_link(step, block, spec, view)
+        if step.name in ("queries", "keys", "scores"):
+            _neuron_link(step, block, head, spec, view)
 
 
 def _shown(block: Block, step: Step, head: int, head_name: str, sparse: bool) -> Shown:
@@ -226,6 +228,16 @@ def _at(shown: Shown, cell: tuple[int, int]) -> str:
     if shown.columns:
         return f"(“{plain(shown.rows[row])}” to “{plain(shown.columns[column])}”)"
     return f"(“{plain(shown.rows[row])}”, dimension {column + 1})"
+
+
+def _neuron_link(step: Step, block: Block, head: int, spec: CheckpointSpec, view: View) -> None:
+    """A link to this head in bertviz's neuron view, which draws a query, a key and their product."""
+    query = {"tab": "bertviz", "bertviz": "neuron", "model": spec.slug}
+    query |= {"layer": str(block.layer + 1), "head": str(head + 1)}
+    if len(spec.family.streams) > 1:
+        query["map"] = "cross" if step.part == "cross-attention" else block.side
+    query |= {name: text for name in ("text", "task") if (text := view.state.text(name))}
+    page_link("attention", view.words.label("neuron"), query, icon=":material/neurology:")
 
 
 def _tree_link(step: Step, block: Block, spec: CheckpointSpec, view: View) -> None:

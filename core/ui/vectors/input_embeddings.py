@@ -12,12 +12,10 @@ from core.figures.labels import percent
 from core.figures.vectors import strips
 from core.table import Table
 from core.ui.chips import token_chips
-from core.ui.glossary import markdown
 from core.ui.page import theme
-from core.ui.panel import Panel
+from core.ui.panel import Panel, offer_table
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
-from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import MODEL, model_of, signed_strips
 from core.vectors.input_embeddings import MAX_TOKENS, InputEmbeddings
 from core.vectors.input_embeddings import input_embeddings as sum_of
@@ -52,7 +50,6 @@ def input_embeddings(view: View) -> None:
     with right:
         _one_token(view, sums, spec)
     view.try_and_notice()
-    markdown(f"**{view.words.label('others')}**")
     specs = [spec for spec in MODEL.offered().values() if spec.card is not None]
     names = {spec.slug: spec.short_name.removeprefix("Atlas ") for spec in specs}
     rows = [
@@ -64,8 +61,8 @@ def input_embeddings(view: View) -> None:
         )
         for kind in view.words.front["kinds"]
     ]
-    headings = ("Live models", "Sum", "Then", "")
-    text_table(TextTable(headings, rows, view.words.label("others"), (26, 18, 14, 42)))
+    headings = ("Live models", "Sum", "Then", "Why")
+    offer_table(state, Table(headings, tuple(rows)), view.words.label("others"), "sums-of-all-models")
     _formula(view, sums)
 
 
