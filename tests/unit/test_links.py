@@ -162,14 +162,14 @@ def test_what_is_written_is_read_back(text: str, mask: tuple[int, ...], layer: i
 
 def test_words_are_a_set_that_the_page_knows() -> None:
     known = {"systems": ["bert", "atlas-t5", "t5-v1.1"]}
-    state, refused = links.read("compare", {"systems": "t5-v1.1,bert,bert"}, known)
+    state, refused = links.read("catalogue", {"systems": "t5-v1.1,bert,bert"}, known)
     assert (state["systems"], refused) == (("t5-v1.1", "bert"), ())
-    assert links.write("compare", state) == ({"systems": "t5-v1.1,bert"}, False)
-    assert links.read("compare", {"systems": ""}, known)[0]["systems"] == ()
-    state, refused = links.read("compare", {"systems": "bert,gpt-17"}, known)
+    assert links.write("catalogue", state) == ({"systems": "t5-v1.1,bert"}, False)
+    assert links.read("catalogue", {"systems": ""}, known)[0]["systems"] == ()
+    state, refused = links.read("catalogue", {"systems": "bert,gpt-17"}, known)
     assert state["systems"] is None
     assert "gpt-17" in refused[0].sentence
-    assert links.read("compare", {"systems": ",".join(f"m{i}" for i in range(101))})[1][0].name == "systems"
+    assert links.read("catalogue", {"systems": ",".join(f"m{i}" for i in range(101))})[1][0].name == "systems"
 
 
 def test_words_that_are_allowed_twice_are_named_once() -> None:
