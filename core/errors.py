@@ -49,10 +49,6 @@ class EngineUnavailable(AtlasError):
     """The engine that computes for this installation cannot be reached, or failed."""
 
 
-class MeasuringOff(AtlasError):
-    """The host has turned off the measurements that visitors start."""
-
-
 class RoomRefused(AtlasError):
     """A room cannot be opened or entered, or does not take the question: too many rooms or followers, no options."""
 

@@ -5,7 +5,6 @@ Loaded models are held by ``core.checkpoints`` under one memory budget.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from functools import wraps
@@ -21,11 +20,9 @@ from core.checkpoints.folder import State
 from core.checkpoints.loading import fingerprint
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import content
-from core.efficiency.timing import Timing
-from core.efficiency.timing import measure as time_pass
 from core.engine import checkpoint as checkpoint
-from core.errors import AtlasError, MeasuringOff, OutOfRange
-from core.settings import raised_with, settings
+from core.errors import AtlasError
+from core.settings import settings
 from core.turns import turns
 from core.vectors import elmo, occurrences, plane
 from core.vectors.contextual import ContextualMeasures, measure
@@ -151,78 +148,16 @@ def contextual(slug: str, text: str, fewest: int) -> ContextualMeasures:
 
 Progress = Callable[[float, str], object]
 """Called with the share done, from 0 to 1, and a progress text."""
-_measuring = threading.Lock()
-_measurements: list[object] = []
-"""One entry for each measurement that runs or waits."""
 
 
-def may_measure() -> bool:
-    """Whether visitors may start measurements here: ``ATLAS_MEASURE``."""
-    return settings().measure == "on"
+def alone(key: Hashable, compute: Callable[[], T]) -> T:
+    """The value stored under ``key``, or a new one, whose computation keeps its turn because times are part of it.
 
-
-def measured(
-    key: Hashable,
-    compute: Callable[[], T],
-    progress: Progress,
-    *,
-    again: bool = False,
-    part: bool = False,
-    timed: bool = True,
-) -> T:
-    """The measurement stored under ``key``, or a new one; only one measurement runs at a time.
-
-    Concurrent measurements would distort each other's times; a waiting visitor sees why. An exception of ``progress``
-    ends the waiting and the measurement. ``again`` repeats a stored measurement. This is not :func:`cached`, since the
-    progress belongs to the visitor who waits and must not be replayed to the next. ``part`` of what a page shows, such
-    as the times beside two predictions, also runs where the host wants no measurements. What is not ``timed``, as a
-    training is not, lets others compute at its steps.
-
-    Raises:
-        MeasuringOff: the host wants none.
-        OutOfRange: as many measurements as the settings allow run or wait.
+    This is not :func:`cached`, since its progress belongs to the visitor who waits and is not replayed to the next.
     """
-    if not again and (stored := results.get(key)) is not None:
-        return stored  # type: ignore[no-any-return]
-    if not (part or may_measure()):
-        raise MeasuringOff(content("frame", "links").part("Measuring is off"))
-    if len(_measurements) >= (most := settings().max_measurements):
-        raise OutOfRange(
-            f"The limit of {most} measurements that run or wait is reached. Measure again in a minute. "
-            f"{raised_with('max_measurements')}"
-        )
-    _measurements.append(key)
-    try:
-        return _measured(key, compute, progress, again, timed)
-    finally:
-        _measurements.remove(key)
 
+    def computed() -> T:
+        with turns.uninterrupted():
+            return compute()
 
-def _measured(key: Hashable, compute: Callable[[], T], progress: Progress, again: bool, timed: bool) -> T:
-    """:func:`measured` for one of the calls that may run or wait."""
-    with turns.aside():
-        while not _measuring.acquire(timeout=0.5):
-            progress(0.0, content("frame", "links").label("waiting"))
-    try:
-        if not again and (stored := results.get(key)) is not None:
-            return stored  # type: ignore[no-any-return]
-        with turns.uninterrupted() if timed else nullcontext():
-            result = compute()
-        results.put(key, result)
-        return result
-    finally:
-        _measuring.release()
-
-
-def timing(slug: str, progress: Progress, *, again: bool = False) -> Timing:
-    """The time of one forward pass, measured once per state of the files: see :mod:`core.efficiency.timing`."""
-    key = ("timing", slug, files(slug))
-    return measured(key, lambda: time_pass(checkpoint(slug), progress), progress, again=again)
-
-
-def timed(spec: CheckpointSpec) -> Timing | None:
-    """The result of :func:`timing` for the current files; None before the measurement.
-
-    A page asks for many models at once: to find one by its slug looks into every folder of the host.
-    """
-    return results.get(("timing", spec.slug, _state(spec)))  # type: ignore[no-any-return]
+    return results.get_or_compute(key, computed)

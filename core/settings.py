@@ -15,7 +15,6 @@ variable                    default    meaning
                             right)
 ``ATLAS_WARM``              ``off``    ``on`` loads the models of the default views at the start; ``/ready`` says when
 ``ATLAS_METRICS``           ``off``    ``on`` opens ``/metrics`` for Prometheus
-``ATLAS_MEASURE``           ``on``     ``off`` refuses the measurements that visitors start
 ``ATLAS_LOGIN``             ``off``    ``on`` asks for a log-in before every page (`core.ui.login`)
 ``ATLAS_REDIS_URL``         (none)     where rooms live for several processes; without it, in this one (`core.rooms`)
 ``ATLAS_HOSTS``             (none)     names that the server answers to, ``*.example.org`` for all below one; unset,
@@ -62,7 +61,6 @@ class Settings(BaseSettings):
     engine_url: str = Field(default="http://127.0.0.1:8000", pattern=r"^http://[\w.-]+(:\d{1,5})?(/[\w./-]*)?$")
     warm: Literal["off", "on"] = "off"
     metrics: Literal["off", "on"] = "off"
-    measure: Literal["off", "on"] = "on"
     login: Literal["off", "on"] = "off"
     hosts: str | None = Field(default=None, pattern=r"^[\w.*, -]*$")
     redis_url: str | None = Field(default=None, pattern=r"^(rediss?://\S+)?$", repr=False)
@@ -74,7 +72,6 @@ class Settings(BaseSettings):
     )
     max_new_tokens: int = Field(default=200, ge=64, le=1_000, description="tokens that one generation adds")
     max_beams: int = Field(default=8, ge=1, le=16, description="hypotheses of a beam search")
-    max_measurements: int = Field(default=8, ge=1, le=1_000, description="measurements that run or wait")
     max_rooms: int = Field(default=50, ge=1, le=10_000, description="rooms that are open")
     max_followers: int = Field(default=200, ge=1, le=10_000, description="followers of a room")
     max_upload_kb: int = Field(default=20, ge=1, le=10_000, description="kilobytes of a file that is uploaded")

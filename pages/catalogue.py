@@ -12,7 +12,7 @@ from core.ui.results.questions import QUESTIONS
 from core.ui.section import Page
 from core.ui.timeline import TIMELINE
 from core.ui.tokenizers.share import SHARE
-from core.ui.zoo.models import CURVES, MODELS
+from core.ui.zoo.models import MODELS
 from core.ui.zoo.side_by_side import SIDE
 
 GROUPS = {
@@ -20,7 +20,7 @@ GROUPS = {
     "compare": (TABLE, TREES, SIDE),
     "sizes": (SIZES, SHARE),
     "results": (QUESTIONS,),
-    "models": (MODELS, CURVES),
+    "models": (MODELS,),
     "calculators": (PARAMETERS, MEMORY, CACHE, SCALING),
 }
 PAGE = Page(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,14 +63,6 @@ class Listed:
         return next((measure for measure in card.measures if measure.name == headline), card.measures[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A model's learning curve."""
-
-    spec: CheckpointSpec
-    points: tuple[Point, ...]
-
-
 def live() -> tuple[Listed, ...]:
     """All models that can run here without a download."""
     return tuple(Listed(spec, size_of(spec)) for spec in registry.available() if spec.ready)
@@ -81,13 +73,6 @@ def apart() -> tuple[Listed, ...]:
     return tuple(Listed(spec, size_of(spec), apart=True) for spec in registry.apart())
 
 
-def curves() -> tuple[Curve, ...]:
-    """The learning curves of the live models; only models trained here, which have cards, have one."""
-    trained = [spec for spec in registry.available() if spec.ready and spec.card is not None]
-    with_points = (Curve(spec, read_curve(Path(spec.location))) for spec in (*trained, *registry.apart()))
-    return tuple(curve for curve in with_points if curve.points)
-
-
 def lower_is_better(measure: str) -> bool:
     """Whether a smaller value of ``measure`` is better."""
     return any(word in measure.lower() for word in _LOWER)
@@ -96,12 +81,8 @@ def lower_is_better(measure: str) -> bool:
 Order = Callable[[Listed], tuple[object, ...]]
 
 
-def ordered(models: Iterable[Listed], by: str = "branch", seconds: Mapping[str, float] | None = None) -> list[Listed]:
-    """``models`` in an order of :data:`ORDERS`; those without the value come last.
-
-    ``seconds`` are measured times by slug, for the order ``fast``.
-    """
-    times = seconds or {}
+def ordered(models: Iterable[Listed], by: str = "branch") -> list[Listed]:
+    """``models`` in an order of :data:`ORDERS`; those without the value come last."""
     keys: dict[str, Order] = {
         "branch": lambda m: (_branch_index(m.spec.branch),),
         "name": lambda m: (),
@@ -110,7 +91,6 @@ def ordered(models: Iterable[Listed], by: str = "branch", seconds: Mapping[str, 
         "bytes": lambda m: (m.size is None, m.size.all_bytes if m.size else 0),
         "tokens": lambda m: (m.tokens is None, -(m.tokens or 0)),
         "quality": _by_quality,
-        "fast": lambda m: (m.spec.slug not in times, times.get(m.spec.slug, 0.0)),
     }
     key = keys[by]
     return sorted(models, key=lambda m: (*key(m), m.spec.name.lower(), m.spec.slug))
@@ -124,7 +104,6 @@ ORDERS = {
     "bytes": "fewest bytes",
     "tokens": "most training tokens",
     "quality": "quality, like with like",
-    "fast": "shortest time",
 }
 """The orders of :func:`ordered` with their labels."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.checkpoints.listing import Point
 from core.figures.labels import label, sentence
-from core.figures.plot import BELOW, DASHES, HIDDEN, SYMBOLS, Json, Trace, figure, scatter, ticks, title, upright
+from core.figures.plot import BELOW, DASHES, SYMBOLS, Json, Trace, figure, scatter, ticks, title, upright
 from core.lazy import go
 from core.theme import Theme
 
@@ -28,8 +28,6 @@ class Line:
     """Least and largest of what each value is the median of, as thin bars."""
     words: Sequence[str] | None = None
     """Each point's hover text; in a ``hover`` template it is ``%{customdata}``."""
-    curve: tuple[Sequence[float], Sequence[float]] | None = None
-    """Positions and values of what was fitted to the points, which then have no line of their own."""
 
 
 def line_chart(
@@ -59,14 +57,11 @@ def line_chart(
     for number, line in enumerate(lines):
         if line.spread is not None:
             traces.append(_band(line, line.spread))
-        if line.curve is not None:
-            drawn = {"color": line.color, "width": width, "dash": line.dash}
-            traces.append(scatter(*line.curve, "lines", line=drawn, **HIDDEN))
         traces.append(
             scatter(
                 list(line.positions),
                 list(line.values),
-                "markers" if line.curve is not None else "lines+markers" if markers else "lines",
+                "lines+markers" if markers else "lines",
                 name=label(line.name),
                 connectgaps=False,
                 line={"color": line.color, "width": width, "dash": line.dash},

@@ -1,14 +1,13 @@
-"""The zoo: its table, two models on one sentence, all learning curves, and everything that one can type or link."""
+"""The zoo: its table, two models on one sentence, and everything that one can type or link."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from core import checkpoints, session
+from core import checkpoints
 from core.checkpoints import registry
 from tests.pages import html_of, opened, protos, shown, widget
 
@@ -17,13 +16,7 @@ def decoders() -> list[str]:
     return [spec.slug for spec in checkpoints.for_branch("decoder") if spec.ready]
 
 
-@pytest.fixture
-def unmeasured() -> None:
-    """No times are kept from another test."""
-    session.results.clear()
-
-
-def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> None:
+def test_every_live_model_has_a_row(checkpoint_dir: Path) -> None:
     at = opened("catalogue", tab="models")
     assert not at.warning
     table = html_of(at)
@@ -37,7 +30,6 @@ def test_every_live_model_has_a_row(checkpoint_dir: Path, unmeasured: None) -> N
     assert "4.80 M" in table
     assert "22.7 M" in table  # MiniLM, as it is loaded: the factors of its difference are no parameters
     assert "1.31 bits" in table
-    assert table.count("–</td>") == len(live)
     assert "have no model card" in table
 
 
@@ -57,35 +49,6 @@ def test_filter_and_order_are_in_the_link(checkpoint_dir: Path) -> None:
     assert table.index("tiny-gpt2") > table.index("Atlas GPT-2")
     live = [*registry.apart(), *(spec for spec in checkpoints.available() if spec.ready)]
     assert f"{len(decoders())} of {len(live)} models" in shown(again)
-
-
-def test_measuring_fills_the_column_and_says_what_was_measured(checkpoint_dir: Path, unmeasured: None) -> None:
-    at = opened("catalogue", tab="models", branch="decoder")
-    next(button for button in at.button if button.label == "Measure on this machine").click().run()
-    assert "–</td>" not in html_of(at)
-    assert html_of(at).count(" passes") == len(decoders()) >= 2
-    assert "one forward pass over 32 tokens" in shown(at)
-    assert any(button.label == "Measure again" for button in at.button)
-    assert "–</td>" in html_of(opened("catalogue", tab="models"))  # the others have not been measured
-
-
-def test_a_model_that_cannot_be_measured_says_why_and_the_others_go_on(
-    checkpoint_dir: Path, unmeasured: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from core.errors import CheckpointUnavailable
-
-    load = session.checkpoint
-
-    def some(slug: str) -> Any:
-        if slug == "dir-tiny-gpt2":
-            raise CheckpointUnavailable("It needs about 9 MB of memory.")
-        return load(slug)
-
-    monkeypatch.setattr(session, "checkpoint", some)
-    at = opened("catalogue", tab="models", branch="decoder")
-    next(button for button in at.button if button.label == "Measure on this machine").click().run()
-    assert "It needs about 9 MB of memory." in html_of(at)
-    assert html_of(at).count(" passes") == len(decoders()) - 1
 
 
 def test_a_detector_of_replaced_tokens_stands_beside_what_fills_masks() -> None:
@@ -139,42 +102,6 @@ def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(ch
     assert "in place of “cat”" in shown(at)
     at.text_area[0].set_value("Once upon a time").run()
     assert "in place of “time”" in shown(at)
-
-
-def test_curves_open_with_the_measure_that_most_models_have() -> None:
-    import json
-
-    at = opened("catalogue", tab="curves")
-    chosen = at.multiselect[0]
-    assert chosen.value == ["atlas-bert", "atlas-albert", "atlas-roberta"]  # few lines, which can be told apart
-    assert len(chosen.options) > 20
-    (chart,) = protos(at, "plotly_chart")
-    assert len(json.loads(chart.spec)["data"]) == len(chosen.value)
-    chosen.set_value(["minilm", "atlas-t5"]).run()
-    assert at.query_params["models"] in ("minilm,atlas-t5", ["minilm,atlas-t5"])
-    widget(at.selectbox, "Measure").set_value("held-out bits per byte").run()
-    assert "atlas-gpt-2" in at.multiselect[0].value
-    assert "minilm" not in at.multiselect[0].value
-
-
-def test_curves_of_no_model_say_so_and_a_link_chooses_some() -> None:
-    at = opened("catalogue", tab="curves", models="minilm", curve="held-out top-1", scale="linear")
-    assert at.multiselect[0].value == ["minilm"]
-    at.multiselect[0].set_value([]).run()
-    assert "No model is chosen" in at.info[0].value
-
-
-def test_models_are_compared_after_the_same_number_of_tokens() -> None:
-    """Two models on one story corpus: the one that read less has stopped where the other goes on."""
-    short = opened("catalogue", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", curve="held-out bits per byte")
-    assert short.slider[0].value == pytest.approx(16.0)  # what the shorter of the two runs read
-    assert "Atlas GPT-Neo" in html_of(short)
-    assert "training ended" not in html_of(short)
-    short.slider[0].set_value(20.0).run()
-    assert short.query_params["at"] in ("20", "20.0", ["20"], ["20.0"])
-    assert "training ended" in html_of(short)
-    loss = opened("catalogue", tab="curves", models="atlas-gpt-2,atlas-gpt-neo", curve="train loss")
-    assert not loss.slider  # losses of different vocabularies are not put in a row
 
 
 def test_two_masked_language_models_have_their_sizes_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:

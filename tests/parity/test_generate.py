@@ -11,7 +11,7 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.decoding.draft import Drafted, Round, bits, expected, generate_with_draft, plain, speed_up, until
+from core.language.decoding.draft import Drafted, Round, bits, expected, generate_with_draft, plain, until
 from core.language.decoding.reader import Start
 from core.language.decoding.rules import apply
 from core.language.generate import generate, prompted, steps, steps_along, steps_in_batch
@@ -370,7 +370,6 @@ def test_numbers_by_hand() -> None:
     assert expected(0.5, 2) == pytest.approx(1.75)  # 1 + 1/2 + 1/4
     assert expected(0.0, 4) == 1
     assert expected(1.0, 4) == 5
-    assert speed_up(0.5, 2, 0.25) == pytest.approx(1.75 / 1.5)
     assert Drafted((Round((), 0, (3,)),)).rate is None
 
 

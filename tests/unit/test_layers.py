@@ -24,7 +24,7 @@ READS = {
     "results": ("from core.catalogue import questions, results\nassert results.results() and questions.questions()"),
     "links": "from core import links; links.write('encoder', {'text': 'a'}); links.url('encoder', {})",
     "checkpoints": "from core import checkpoints; assert isinstance(checkpoints.available(), tuple)",
-    "listing": "from core.checkpoints.listing import curves, live; assert isinstance(live(), tuple); curves()",
+    "listing": "from core.checkpoints.listing import live; assert isinstance(live(), tuple)",
     "kept trees": (
         "from core import anatomy, catalogue\n"
         "for system in (one for one in catalogue.systems() if one.sizes):\n"
@@ -111,9 +111,7 @@ VIEWS = {
     "training": ("inputs",),
     "vectors": ("layers",),
     "glossary": ("corrections", "about"),
-    "catalogue": (
-        *("table", "trees", "sizes", "share", "questions", "models", "curves", "memory", "cache", "scaling"),
-    ),
+    "catalogue": ("table", "trees", "sizes", "share", "questions", "models", "memory", "cache", "scaling"),
     "tokenizers": ("beside", "steps", "train", "languages"),
     "objectives": ("masks",),
 }

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
-from core import checkpoints, doctor, session
+from core import checkpoints, doctor
 from core.attention.capture import capture
 from core.errors import AtlasError
 from core.language.decoding.rules import check
@@ -31,26 +30,6 @@ def one_pass(_: Path) -> None:
     checkpoints.load("dir-tiny-bert").model(input_ids=torch.ones((1, 1_025), dtype=torch.long))
 
 
-def measure_twice(_: Path) -> None:
-    """A measurement beside which another one runs: it cannot wait where one may run or wait."""
-    refused: list[AtlasError] = []
-
-    def other() -> None:
-        try:
-            session.measured("second", lambda: 2, lambda share, said: None)
-        except AtlasError as error:
-            refused.append(error)
-
-    def measure() -> int:
-        thread = Thread(target=other)
-        thread.start()
-        thread.join(60)
-        return 1
-
-    session.measured("first", measure, lambda share, said: None, again=True)
-    raise refused[0]
-
-
 @pytest.mark.parametrize(
     ("name", "value", "ask", "said"),
     [
@@ -63,7 +42,6 @@ def measure_twice(_: Path) -> None:
         ("max_new_tokens", 64, lambda _: check(Decoding(max_new_tokens=65)), "from 1 to 64, not 65"),
         ("max_beams", 2, lambda _: check(Decoding("beam", beams=3)), "from 1 to 2, not 3"),
         ("max_page_mb", 1, lambda _: check_page("x" * 1_100_000), "1.1 MB; at most 1 MB"),
-        ("max_measurements", 1, measure_twice, "limit of 1 measurements"),
     ],
 )
 def test_over_a_limit_a_sentence_names_it(

@@ -128,7 +128,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "training/tags": ("Status",),
     "generation/beam": ("Tree", "Wide tree", "Compared"),
     "generation/cache": ("Stored", "Computed"),
-    "generation/draft": ("Counts", "Not measured"),
+    "generation/draft": ("Counts",),
     "generation/side": ("Measures",),
     "generation/step": ("Bars", "Others", "Result", "Every"),
     "training/inputs": ("Legend",),
@@ -149,7 +149,6 @@ ALSO: dict[str, tuple[str, ...]] = {
     "vectors/sum": ("share", "Columns", "Average"),
     "vectors/word": ("Components", "Nearest"),
     "catalogue/beside": ("Costs",),
-    "catalogue/curves": ("Note",),
 }
 """What a section shows at once beside them, by file. Legends of formulas, tables and what “How it works” holds are no
 prose that one has to read first."""

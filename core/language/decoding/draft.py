@@ -106,14 +106,6 @@ def expected(rate: float, ahead: int) -> float:
     return ahead + 1.0 if rate == 1 else (1 - rate ** (ahead + 1)) / (1 - rate)
 
 
-def speed_up(rate: float, ahead: int, cost: float) -> float:
-    """The speed-up over plain decoding where a pass of the draft costs ``cost`` passes of the target model.
-
-    The formula assumes that a pass over several tokens costs as much as one over a single token.
-    """
-    return expected(rate, ahead) / (1 + ahead * cost)
-
-
 def settings(length: int, temperature: float | None, common: Decoding = _NONE) -> dict[str, Any]:
     """The arguments of ``generate``, with a draft and without; greedy where there is no temperature."""
     arguments: dict[str, Any] = {"do_sample": False, "max_new_tokens": length}

@@ -126,9 +126,7 @@ def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison 
         if not (known or going(view.state, "sparse", key, st.empty(), "Run both attentions")):
             view.note("Stopped")
             return None
-    comparison = session.measured(
-        key, lambda: compare(view.checkpoint, long, sparsity, progress=bar.progress), bar.progress, part=True
-    )
+    comparison = session.alone(key, lambda: compare(view.checkpoint, long, sparsity, progress=bar.progress))
     waiting.empty()
     return comparison
 
@@ -208,11 +206,9 @@ def draw_window(view: DemoView) -> None:
             _distance(view, layers, side, global_at, clue, long.masks[0])
     with right:
         waiting = st.empty()
-        compared = session.measured(
+        compared = session.alone(
             ("windows", view.spec.slug, session.files(view.spec.slug), long.ids, side, global_at),
             lambda: compare_windows(checkpoint, long, side, global_at, progress=waiting.progress),
-            waiting.progress,
-            part=True,
         )
         waiting.empty()
         costs_of(view, "window", compared.sparse, compared.full)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -12,18 +11,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import session
 from core.checkpoints.spec import Checkpoint
-from core.efficiency.timing import FIRST, by_turns
 from core.errors import InputUnusable
-from core.language.decoding.draft import Drafted, RoundBits, bits, expected, generate_with_draft, plain, speed_up
+from core.language.decoding.draft import Drafted, RoundBits, bits, expected, generate_with_draft
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.table import Table
 from core.ui.demos.steps import going
-from core.ui.export import download_csv, download_html, html_page
+from core.ui.export import download_html, html_page
 from core.ui.generation.colored import LOOKS, bits_legend, drafted_html, drafted_legend
 from core.ui.generation.setup import MODEL, SHARED, Setup, setup
 from core.ui.glossary import plain_terms
-from core.ui.measuring import measure_button
 from core.ui.panel import offer_table
 from core.ui.param import Choice, Integer, Real, differing
 from core.ui.section import Section, View
@@ -36,7 +33,6 @@ TEMPERATURE = Real(
     name="temperature", label="Temperature", default=0.7, low=0.1, high=3.0, step=0.1, style="box", width=120
 )
 LOOK = Choice(name="look", label="Color", options=LOOKS, style="row")
-TURNS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +63,9 @@ class Speculation:
             self.target, self.draft, self.prompt, self.length, **how, common=self.common, on_round=on_round
         )
 
-    def time(self, tokens: int, progress: session.Progress) -> tuple[float, ...]:
-        """Seconds for ``tokens`` tokens of the target model alone, of both, and of the draft model alone."""
-        steps, turns = count(1), FIRST + TURNS
-
-        def step() -> None:
-            done = next(steps)
-            progress(min(1.0, done / (3 * turns)), f"Turn {(done + 2) // 3} of {turns}")
-
-        how = (self.temperature, self.seed)
-        runs = (
-            lambda: plain(self.target, self.prompt, self.length, *how, self.common),
-            self.generate,
-            lambda: plain(self.draft, self.prompt, tokens, *how, replace(self.common, stop=())),
-        )
-        return by_turns(runs, TURNS, notify=step)
-
 
 def speculative_decoding(view: View) -> None:
-    """Draw controls, the colored text, the counts, and the times on request."""
+    """Draw controls, the colored text and the counts."""
     state, chosen = view.state, setup(view, also=differing(view.state, LOOK))
     if "draft" not in chosen.spec.parts:
         able = [spec.name for spec in MODEL.offered().values() if "draft" in spec.parts]
@@ -96,7 +76,6 @@ def speculative_decoding(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         ahead = AHEAD.draw(state)
         temperature = TEMPERATURE.draw(state) if HOW.draw(state) == "sample" else None
-        timer = st.empty()
     start, common = chosen.start(), chosen.common
     target = session.checkpoint(chosen.spec.slug)
     run = Speculation(
@@ -127,7 +106,6 @@ def speculative_decoding(view: View) -> None:
         parts.append(f"<p>{view.words.part('Background', color=LOOKS[coloring].lower())}</p>")
     _counts(view, drafted, ahead)
     view.try_and_notice()
-    _times(view, run, drafted, timer)
     download_html(html_page(f"{chosen.spec.name} with a draft model", parts), "draft", state.key("draft.html"))
     rounds = _rounds(drafted, bits, wording)
     offer_table(state, rounds, "Rounds of speculative decoding", "rounds", "speculative-rounds")
@@ -198,52 +176,6 @@ def _counts(view: View, drafted: Drafted, ahead: int) -> None:
         )
     if drafted.stopped:
         view.say("Stopped")
-
-
-def _times(view: View, run: Speculation, drafted: Drafted, button: DeltaGenerator) -> None:
-    """Measure decoding with and without a draft in alternation, on request; takes seconds."""
-    state, key = view.state, ("draft seconds", *run.key)
-    slot, timer, known = state.key("draft.time"), state.key("draft.timer"), session.results.get(key)
-    if known is None and st.session_state.get(slot) != key:
-        measure_button(
-            "Time it on this machine",
-            timer,
-            st.session_state.__setitem__,
-            (slot, key),
-            at=button,
-            help=view.words.part("Timer", turns=TURNS),
-        )
-        view.note("Not measured")
-        return
-    if known is None:
-        button.button("Stop", key=timer, icon=":material/stop:", on_click=st.session_state.pop, args=(slot, None))
-        bar = st.empty()
-        known = session.measured(key, lambda: run.time(len(drafted.ids), bar.progress), bar.progress)
-        bar.empty()
-    button.empty()
-    _measured(view, known, drafted, run.ahead)
-    settings = ("target model alone", "with the draft model", "draft model alone")
-    rows = tuple((setting, seconds, TURNS) for setting, seconds in zip(settings, known, strict=True))
-    download_csv(Table(("decoding", "seconds", "turns"), rows), "draft-times", state.key("draft.time.csv"))
-
-
-def _measured(view: View, seconds: tuple[float, ...], drafted: Drafted, ahead: int) -> None:
-    """Draw both times, and the speedup predicted by the formula from the draft model's time."""
-    alone, both, small = seconds
-    faster, cost = both < alone, small / alone
-    view.say(
-        "Measured",
-        alone=f"{1000 * alone:.0f}",
-        both=f"{1000 * both:.0f}",
-        times=f"{max(alone / both, both / alone):.1f}",
-        as_what="fast" if faster else "long",
-        turns=TURNS,
-    )
-    view.note("Cost of a draft", small=f"{1000 * small:.0f}", cost=f"{cost:.2f}")
-    if drafted.rate is not None:
-        view.note("Expected speed-up", gain=f"{speed_up(drafted.rate, ahead, cost):.2f}")
-    if not faster:
-        view.note("Slower")
 
 
 def _rounds(drafted: Drafted, bits: Sequence[RoundBits], wording: Wording) -> Table:
