@@ -55,6 +55,7 @@ from core.lazy import Tensor, torch
 from core.patterns import ranks
 from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
+from core.words import counted
 
 Tokens = tuple[str, ...]
 _WHOLE = 0.99
@@ -391,7 +392,7 @@ def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = 
     prompt = prompt_ids(checkpoint, text)
     if len(prompt) + count > (most := settings().max_attention_tokens):
         raise InputTooLong(
-            f"This text has {len(prompt):,} tokens and {count} more are to follow; attention is drawn for up to "
+            f"This text has {counted(len(prompt), 'token')}, and {count} more to come; attention is drawn for up to "
             f"{most}. A shorter text works. {raised_with('max_attention_tokens')}"
         )
     steps = generate(checkpoint, text, Decoding(max_new_tokens=count))

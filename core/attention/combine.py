@@ -25,6 +25,7 @@ from core.attention.trace import AttentionMap, Bools, Floats, check_head, frozen
 from core.attention.views.export import computed
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.turns import turns
+from core.words import counted
 
 MOST_FOR_FLOW = 32
 """The most tokens for flow, which takes a network of (L + 1)·n nodes and L·n² edges, and n² maximum flows."""
@@ -70,8 +71,9 @@ def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
         weights = np.subtract(first.weights, second.weights, dtype=np.float32)
     except ValueError:
         raise InputUnusable(
-            f"These maps have {first.layers} and {second.layers} layers and {first.heads} and {second.heads} heads, so "
-            "they cannot be subtracted head by head. Choose one head of each, or their means."
+            f"One map has {counted(first.layers, 'layer')} of {counted(first.heads, 'head')}, the other "
+            f"{counted(second.layers, 'layer')} of {counted(second.heads, 'head')}, so they cannot be subtracted head "
+            "by head. Choose one head of each, or their means."
         ) from None
     both = _known(first), _known(second)
     known = both[0] & both[1]

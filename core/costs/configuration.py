@@ -33,6 +33,7 @@ from core.anatomy.store import size_of
 from core.costs.remarks import no_editor
 from core.costs.shape import Kind, Shape, shape_of
 from core.errors import OutOfRange
+from core.words import counted
 
 Positions = Literal["learned", "rotary", "relative", "distances", "axial", "fixed"]
 POSITIONS: dict[str, str] = {
@@ -226,9 +227,13 @@ def check(config: Configuration) -> None:
             f"A token cannot use {config.active:,} of {config.experts:,} experts: choose 1 to {config.experts:,}."
         )
     if config.experts and config.dense > depth:
-        raise OutOfRange(f"{config.dense:,} layers without experts are more than the {depth:,} layers there are.")
+        raise OutOfRange(
+            f"Without experts: {counted(config.dense, 'layer')}, more than the {counted(depth, 'layer')} of the model."
+        )
     if config.hashed > depth:
-        raise OutOfRange(f"{config.hashed:,} hashed layers are more than the {depth:,} layers there are.")
+        raise OutOfRange(
+            f"With hashing: {counted(config.hashed, 'layer')}, more than the {counted(depth, 'layer')} of the model."
+        )
     if config.shared and (0 < config.hashed < depth or (config.experts and 0 < config.dense < depth)):
         raise OutOfRange(
             "Layers with shared parameters cannot be of two kinds: switch sharing off, or make all layers alike."

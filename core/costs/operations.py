@@ -63,6 +63,7 @@ from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
 from core.costs.shape import Shape, Stack
+from core.words import counted
 
 TRAINING = 3
 """Operations of a training step, in forward passes."""
@@ -157,7 +158,7 @@ class Tower:
     def reads(self) -> str:
         """Its input in words: ``a text of 77 tokens``."""
         if not self.patch_weights:
-            return f"a text of {self.tokens:,} tokens"
+            return f"a text of {counted(self.tokens, 'token')}"
         return f"an image of {self.tokens - 1:,} image patches and the class token"
 
     @property

@@ -22,6 +22,7 @@ from core.language.text import clean
 from core.language.tokens import label
 from core.lazy import Tensor, torch
 from core.sparse import reformer
+from core.words import counted
 
 BUCKETS = (4, 8, 16, 32, 64)
 """Numbers of buckets whose recall is measured."""
@@ -105,7 +106,7 @@ def compute_buckets(
     model = checkpoint.model
     hashing_layers, heads, chunk, _ = reformer.shape_of(model)
     if layer not in hashing_layers or not 0 <= head < heads:
-        raise OutOfRange(f"This model hashes in layers {_listed(hashing_layers)}, with {heads} heads each.")
+        raise OutOfRange(f"This model hashes in layers {_listed(hashing_layers)}, with {counted(heads, 'head')} each.")
     recorded: dict[int, reformer.Hashed] = {}
     reformer.states(model, torch.tensor([ids]), rounds=rounds, seed=seed, record=recorded)
     vectors, buckets = recorded[layer].vectors[head], recorded[layer].buckets[head]

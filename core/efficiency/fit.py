@@ -24,6 +24,7 @@ from core.content import content
 from core.costs.memory import activations, cache_bytes, states
 from core.costs.shape import Shape
 from core.errors import OutOfRange
+from core.words import counted
 
 STAGES = {0: "0: nothing", 1: "1: optimizer", 2: "2: + gradients", 3: "3: + weights"}
 
@@ -96,7 +97,8 @@ def check(shape: Shape, plan: Plan) -> None:
         if stack.heads and stack.heads % plan.tensor:
             fits = ", ".join(str(n) for n in range(1, stack.heads + 1) if stack.heads % n == 0)
             raise OutOfRange(
-                f"{stack.heads} heads cannot be divided equally among {plan.tensor} GPUs. Degrees that work: {fits}."
+                f"{counted(stack.heads, 'head')} cannot be divided equally among {counted(plan.tensor, 'GPU')}. "
+                f"Degrees that work: {fits}."
             )
     layers = sum(stack.layers for stack in shape.stacks)
     if plan.pipeline > layers:

@@ -31,6 +31,7 @@ from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
 from core.language.tokens import own_language
 from core.lazy import Tensor, nn, torch
+from core.words import counted
 
 MAX_TOKENS = 64
 BYTES = 4
@@ -117,7 +118,9 @@ class Layer:
 
         if not 1 <= degree <= heads or not fits(degree):
             fitting = ", ".join(str(t) for t in range(1, heads + 1) if fits(t))
-            raise OutOfRange(f"{heads} heads cannot be divided equally among {degree} devices; these can: {fitting}.")
+            raise OutOfRange(
+                f"{counted(heads, 'head')} cannot be divided equally among {degree} devices; these can: {fitting}."
+            )
         return [Share(self, rank, degree) for rank in range(degree)]
 
     def joined(self, shares: Sequence[Share], all_reduce: Callable[[list[Tensor]], Tensor]) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,7 @@ from random import Random
 
 from core.errors import OutOfRange
 from core.settings import ASSETS
+from core.words import counted
 
 SAMPLES: dict[str, str] = {
     "near": "Clue right before the mask",
@@ -55,7 +56,7 @@ def build(name: str, length: int, count: Callable[[str], int]) -> str:
         raise OutOfRange(f"There is no sample called {name[:40]!r}. Choose one of: {', '.join(SAMPLES)}.")
     left = length - 2 - count(CLUE) - count(QUESTION)
     if left < 0:
-        raise OutOfRange(f"{length} tokens are too few for a sample: from 64 on it works.")
+        raise OutOfRange(f"A sample of {counted(length, 'token')} is too short: from 64 on it works.")
     days: list[str] = []
     while (left := left - count(following := entry(len(days)))) >= 0:
         days.append(following)

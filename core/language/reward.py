@@ -26,6 +26,7 @@ from core.language.decoding.reader import Start
 from core.language.generate import prompt_ids, steps_along
 from core.language.text import clean
 from core.language.tokens import visible
+from core.words import counted
 
 MOST, LONGEST = 8, 200
 """Candidates, and characters of one."""
@@ -113,7 +114,9 @@ def score(checkpoint: Checkpoint, start: Start, prompt: str, texts: Sequence[str
     for text in texts:
         ids = _continuation(checkpoint, start, prompt, text)
         if start.room is not None and len(ids) > start.room:
-            raise InputTooLong(f"“{text[:40]}” does not fit behind the prompt: there is room for {start.room} tokens.")
+            raise InputTooLong(
+                f"“{text[:40]}” does not fit behind the prompt: there is room for {counted(start.room, 'token')}."
+            )
         steps = steps_along(checkpoint, start, ids)
         logs = tuple(-math.log(2) * step.spread.surprisal for step in steps if step.spread)
         found.append(Candidate(text, tuple(visible(step.token.text) for step in steps), logs))

@@ -27,6 +27,7 @@ from core.language.text import clean
 from core.language.tokens import describe
 from core.language.types import Token
 from core.lazy import Tensor, torch
+from core.words import counted
 
 SEGMENT = 64
 """The default length of a segment in tokens."""
@@ -151,9 +152,9 @@ def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory
     longest = longest_memory(model) or MAX_READ
     memory = longest if memory is None else memory
     if not 1 <= memory <= longest:
-        raise OutOfRange(f"A memory of {memory:,} tokens does not work here; it may have 1 to {longest:,}.")
+        raise OutOfRange(f"A memory of {counted(memory, 'token')} does not work here; it may have 1 to {longest:,}.")
     if not 8 <= segment <= 256:
-        raise OutOfRange(f"Segments of {segment:,} tokens do not work here; they may have 8 to 256.")
+        raise OutOfRange(f"A segment of {counted(segment, 'token')} does not work here; it may have 8 to 256.")
     ids = [int(i) for i in tokenizer(clean(text, MAX_CHARS, newlines=True), verbose=False)["input_ids"]]
     if len(ids) > MAX_READ:
         raise InputTooLong(f"This text has {len(ids):,} tokens; up to {MAX_READ:,} are read here. A shorter one works.")

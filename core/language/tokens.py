@@ -207,11 +207,24 @@ def describe(
         before = tokens[-1] if tokens else None
         same = words is not None and i > 0 and words[i] is not None and words[i] == words[i - 1]
         goes_on = marked or continues(kind, before, shown, leading, same)
-        replaced = None
+        replaced, why = None, ""
         if token_id == tokenizer.unk_token_id and text[max(0, start) : max(0, end)] != piece:
             replaced = text[max(0, start) : max(0, end)]
-        tokens.append(Token(int(token_id), piece, shown, start, end, False, goes_on, leading, replaced))
+            why = _why_unknown(tokenizer, replaced)
+        tokens.append(Token(int(token_id), piece, shown, start, end, False, goes_on, leading, replaced, why))
     return tuple(tokens)
+
+
+def _why_unknown(tokenizer: transformers.PreTrainedTokenizerBase, word: str) -> str:
+    model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
+    limit = getattr(model, "max_input_chars_per_word", 0)
+    return f"is longer than {limit} characters" if 0 < limit < len(word) else "is not in the vocabulary"
+
+
+def shortened(word: str) -> str:
+    """A word of a visitor, as a sentence quotes it."""
+    word = visible(word)
+    return word if len(word) <= 30 else word[:29] + "…"
 
 
 def remarks(tokenizer: transformers.PreTrainedTokenizerBase, typed: str, tokens: Sequence[Token]) -> list[str]:
@@ -224,21 +237,13 @@ def remarks(tokenizer: transformers.PreTrainedTokenizerBase, typed: str, tokens:
     said = []
     if len(typed.strip().splitlines()) > 1:
         said.append("This model reads a line break as a space.")
-    limit = getattr(
-        getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None), "max_input_chars_per_word", 0
-    )
     mask = tokenizer.mask_token_id
     typed_marks = (t for t in tokens if t.special and t.end > t.start >= 0)
     for marker in dict.fromkeys(t.piece for t in typed_marks if t.id != mask and not t.piece.startswith(_SENTINEL)):
         said.append(f"“{marker}” is a special token of this model; it reads the mark, not the letters.")
     for token in tokens:
         if token.replaced:
-            word = visible(token.replaced)
-            short = word if len(word) <= 30 else word[:29] + "…"
-            why = (
-                f"is longer than {limit} characters" if 0 < limit < len(token.replaced) else "is not in the vocabulary"
-            )
-            said.append(f"“{short}” {why}, so the model reads {token.piece} in its place.")
+            said.append(f"“{shortened(token.replaced)}” {token.why}, so the model reads {token.piece} in its place.")
     return list(dict.fromkeys(said))
 
 

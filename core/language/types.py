@@ -24,6 +24,8 @@ class Token:
     leading_space: bool = False
     replaced: str | None = None
     """Of an unknown token the text that it stands for, empty where no offsets tell; None for all other tokens."""
+    why: str = ""
+    """Why it is unknown, as the end of a sentence about that text."""
 
     @property
     def original(self) -> str:

@@ -35,6 +35,7 @@ from typing import Any
 from core.checkpoints.families.architectures import has
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.lazy import Tensor, functional, torch
+from core.words import counted
 
 SELF_SCORE = -1e5
 """A token's score with itself, as in transformers: it matters only where every other key is masked."""
@@ -287,7 +288,9 @@ def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: in
     means = []
     for length in contexts:
         if not last < length <= len(ids):
-            raise OutOfRange(f"A context of {length} tokens is not between {last + 1} and {len(ids)}, the whole text.")
+            raise OutOfRange(
+                f"A context of {counted(length, 'token')} is not between {last + 1} and {len(ids)}, the whole text."
+            )
         means.append(float(surprisals(model, ids[-length:])[-last:].mean()))
     return tuple(means)
 

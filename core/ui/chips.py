@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from core.figures.heatmap import readable
-from core.language.tokens import visible
+from core.language.tokens import shortened, visible
 from core.language.types import Token
 from core.ui.component import Component, Message, Positions
 from core.ui.page import accent as accent_of
@@ -105,6 +105,8 @@ def _chip(
         parts = [f"token {index + 1}", *([f"id {token.id}", f"piece {token.piece}"] if token.id >= 0 else [])]
         if token.special:
             parts.append("special token")
+        if token.replaced:
+            parts.append(f"“{shortened(token.replaced)}” {token.why}")
         if token.continuation:
             parts.append("continues the word before it")
         if note:

@@ -22,6 +22,7 @@ from core.ui.formulas import formula
 from core.ui.glossary import Linker, caption, plain_terms
 from core.ui.page import base_path
 from core.ui.tables import Link, Row, TextTable, text_table
+from core.words import counted
 
 
 class Line(NamedTuple):
@@ -49,7 +50,11 @@ def lines(slug: str, size: str) -> tuple[Line, ...]:
         return (*computed, *_by_tower(slug, size), *_by_word(slug, size))
     length = usual_length(shape)
     source = shape.source(length)
-    text = f"{length:,} source and {length:,} target tokens" if source else f"a text of {length:,} tokens"
+    text = (
+        f"{length:,} source and {counted(length, 'target token')}"
+        if source
+        else f"a text of {counted(length, 'token')}"
+    )
     if shape.main.heads:
         computed.append(_activations("Activations", shape, length, text))
     elif selective := operations.activation_bytes_per_token(root):

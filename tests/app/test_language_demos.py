@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import checkpoints
 from core.figures.predictions import bars_alt, prediction_bars
 from core.language.types import Decoding
 from core.theme import LIGHT
 from core.ui.chips import Clicked, text_color_on
 from core.ui.demos.decoding import effective
-from tests.pages import opened
+from tests.pages import opened, protos, shown
 
 
 @pytest.fixture
@@ -113,6 +115,20 @@ def test_a_path_of_another_vocabulary_is_left_out(checkpoint_dir: Path, open_tab
     page = opened("decoder", model="dir-tiny-gpt2", length="4", forced="999999", step="3")
     assert "chosen by hand are dropped" in page.warning[0].value
     assert len(_ids(page)) == 4
+
+
+def test_a_token_that_leaves_a_character_incomplete_is_explained(checkpoint_dir: Path, open_tables: None) -> None:
+    byte, letter = checkpoints.load("dir-tiny-gpt2").tokenizer.convert_tokens_to_ids(["\u00c3", "a"])  # C3 begins “é”
+    page = opened("decoder", model="dir-tiny-gpt2", length="4", forced=f"{byte}.{letter}")
+    assert "only some bytes of a character" in shown(page)
+
+
+def test_the_chip_of_an_unknown_token_names_the_word_and_why(checkpoint_dir: Path, open_tables: None) -> None:
+    page = opened("encoder", model="dir-tiny-bert", text=f"the 🤖 {'x' * 101} [MASK]")
+    rows = [json.loads(proto.json).get("tokens") for proto in protos(page, "bidi_component")]
+    titles = " ".join(chip["title"] for chip in next(row for row in rows if row))
+    assert "“🤖” is not in the vocabulary" in titles
+    assert "xxx…” is longer than 100 characters" in titles
 
 
 def test_settings_that_are_not_used_change_nothing() -> None:

@@ -34,6 +34,7 @@ from core.lazy import Tensor, torch
 from core.settings import settings
 from core.sparse.longformer import states as windowed
 from core.sparse.reformer import states as hashed
+from core.words import counted
 
 DISCRIMINATOR_CLASSES = ("replaced", "original")
 """The two classes of a discriminator."""
@@ -145,7 +146,7 @@ def _output_question(checkpoint: Checkpoint, text: str, task: str, step: int) ->
         steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=step)))
         before = steps[-1].ids if steps else ()
         if len(before) < step or steps[-1].reason == "end":
-            raise OutOfRange(f"The output ends after {len(before)} tokens; there is no token {step + 1}.")
+            raise OutOfRange(f"The output ends after {counted(len(before), 'token')}; there is no token {step + 1}.")
     read, source = [*request.prompt, *before], row_of(request.source)
     inputs = {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": row_of(read)}
     tokens, of_source = (labels(checkpoint.tokenizer, ids) for ids in (read, request.source))

@@ -17,6 +17,7 @@ from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix, ScoresUnreadable
 from core.lazy import Tensor, torch
+from core.words import counted
 
 _STATE = "{} carries a state of a fixed size from token to token, without attention."
 INSTEAD = {
@@ -72,7 +73,7 @@ def weights_of_layers(model: Any, attentions: Sequence[Tensor] | None) -> list[T
         count = int(getattr(own, "decoder_layers", own.num_hidden_layers))
         if len(layers) < count:
             raise NoAttentionMatrix(
-                f"{len(layers)} of this model's {count} layers have attention, the others carry a state or convolve. "
+                f"Attention is in {len(layers)} of {counted(count, 'layer')}; the others carry a state or convolve. "
                 "Models with attention in every layer work, such as BERT, GPT-2, LLaMA and T5."
             )
     return layers

@@ -51,6 +51,7 @@ from core.language.tasks import tasks
 from core.language.tokens import own_language
 from core.language.types import Decoding
 from core.lazy import Tensor, torch
+from core.words import counted
 
 MAX_GENERATED = 24
 """The most tokens that an encoder-decoder generates as its decoder's input."""
@@ -94,7 +95,8 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     own = layers.get(side, ())
     if not 0 <= layer < len(own):
         raise OutOfRange(
-            f"The {side} of {checkpoint.spec.name} has {len(own)} layers, counted from 0; there is no layer {layer}."
+            f"The {side} of {checkpoint.spec.name} has {counted(len(own), 'layer')}, counted from 0; there "
+            f"is no layer {layer}."
         )
     return blocks(checkpoint, inputs_of(checkpoint, text, task), side, (layer,), task)[0]
 

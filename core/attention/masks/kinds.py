@@ -22,6 +22,7 @@ from core.content import content
 from core.errors import OutOfRange
 from core.patterns import Pattern
 from core.sparse.layout import Sparsity
+from core.words import counted
 
 Numbers = tuple[int, ...]
 CONTENT, QUERY = 0, 1
@@ -206,7 +207,8 @@ class Choice:
                 raise OutOfRange(f"“{setting.label}” of “{kind.title}” is an odd number, not {number}.")
         if kind.key == "fixed" and self.numbers[1] > self.numbers[0]:
             raise OutOfRange(
-                f"A block of {self.numbers[0]} tokens cannot have a summary of {self.numbers[1]} tokens. "
+                f"A block of {counted(self.numbers[0], 'token')} cannot have a summary of "
+                f"{counted(self.numbers[1], 'token')}. "
                 "Choose a summary that is no longer than the block."
             )
 

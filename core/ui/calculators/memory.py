@@ -222,7 +222,7 @@ def cache(view: View) -> None:
         for name in chosen
     ]
     texts = "one sequence" if batch == 1 else f"{batch:,} sequences"
-    headings = ("Model", "Cached per token", "Bytes per token", f"{texts} of {length:,} tokens")
+    headings = ("Model", "Cached per token", "Bytes per token", f"{texts} of {counted(length, 'token')}")
     text_table(TextTable(headings, rows, caption="Key-value cache", widths=(24, 38, 18, 20), numeric=(2, 3)))
     formula("cache")
 

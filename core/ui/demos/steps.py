@@ -223,6 +223,8 @@ def continue_from(
     offer_chart(state, f"{key}.bars", title, f"candidates-{step + 1}", alt, Table.from_records(rows))
     if sampling:
         caption(words.part("Sampled bars"))
+    if "\ufffd" in path[-1].text or any(label.startswith("‹") for label in labels):
+        caption(words.part("Part of a character"))
     st.caption(words.label("another"))
     # The key holds the step, so that every step starts with its own token selected.
     (picked,) = token_chips(

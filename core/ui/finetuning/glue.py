@@ -20,6 +20,7 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Text
 from core.ui.section import View
 from core.ui.tables import TextTable, text_table
+from core.words import counted
 
 TASK = Choice(name="glue", label="Task of GLUE", options={}, style="pills", resets=("predictions",))
 PREDICTIONS = Text(name="predictions", label="Predictions", most=200)
@@ -107,7 +108,10 @@ def parse(text: str, count: int, classes: int) -> list[float]:
     """
     words = re.split(r"[\s,;]+", text.strip())
     if len(words) != count or not words[0]:
-        raise InputUnusable(f"There are {count} examples and {len(words) if words[0] else 0} predictions.")
+        given = len(words) if words[0] else 0
+        raise InputUnusable(
+            f"A prediction belongs to each example: {counted(count, 'example')}, {counted(given, 'prediction')}."
+        )
     found = []
     for word in words:
         allowed = re.fullmatch(r"\d" if classes else r"\d(\.\d{1,3})?", word, re.ASCII)

@@ -33,7 +33,7 @@ from core.ui.section import Section, View
 from core.ui.tables import Row, TextTable, data_table, text_table
 from core.ui.tokenizers.common import choose_one, formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
-from core.words import code_points
+from core.words import code_points, counted
 
 ALPHA = Real(name="alpha", label="α", default=1.0, low=0.0, high=5.0, step=0.05, width=300)
 SEED = Seed()
@@ -259,7 +259,7 @@ def _choose_word(state: PageState, info: TokenizerInfo, typed: str) -> str:
     options = {str(i + 1): plain(f"{i + 1}: {readable(info, part)}") for i, part in enumerate(parts)}
     at = min(PART.with_(default=longest + 1).value(state), len(parts))
     picked = st.pills(
-        f"Pre-tokenized into {len(parts)} words; follow",
+        f"Pre-tokenized into {counted(len(parts), 'word')}; follow",
         list(options),
         default=str(at),
         required=True,

@@ -24,6 +24,7 @@ from core.ui.section import Section, View
 from core.ui.tables import data_table
 from core.ui.tokenizers.common import formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
+from core.words import counted
 
 KIND = Choice(
     name="kind",
@@ -124,7 +125,7 @@ def _at_each_size(state: PageState, trained: Trained, sentence: Sequence[str], s
         mark = " · chosen" if at == size else ""
         parts.append(
             f'<div class="tk"><div class="tk-head"><b>Vocabulary of {at:,}</b>'
-            f"<span>{sum(map(len, tokens))} tokens{mark}</span></div>{_test_sentence_row(tokens)}</div>"
+            f"<span>{counted(sum(map(len, tokens)), 'token')}{mark}</span></div>{_test_sentence_row(tokens)}</div>"
         )
         rows += [(at, number, visible(piece.text)) for number, pieces in enumerate(tokens, start=1) for piece in pieces]
     draw_rows(parts)
