@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -320,3 +321,23 @@ def test_a_link_to_a_head_that_bertviz_does_not_show(
     assert (drawn[-1]["layer"], drawn[-1]["heads"]) == (None, None)
     at.run()
     assert not at.warning
+
+
+@pytest.mark.parametrize(
+    ("step", "more"),
+    [
+        ("attention-scores", {"model": "minilm"}),
+        ("cross-attention-queries", {"model": "atlas-t5", "side": "decoder", "map": "cross"}),
+    ],
+)
+def test_a_step_of_queries_and_keys_leads_to_bertvizs_neuron_view(step: str, more: dict[str, str]) -> None:
+    wanted = {name: value for name, value in more.items() if name != "map"}
+    at = page(tab="block", step=step, layer="2", head="3", **wanted)
+    links = (parse_qs(found.proto.query_string) for found in at.get("page_link"))
+    (query,) = ({name: value for name, (value,) in link.items()} for link in links if "bertviz" in link)
+    assert query.items() >= {"tab": "bertviz", "bertviz": "neuron", "layer": "2", "head": "3", **more}.items() - {
+        ("side", "decoder")
+    }
+    opened_there = page(**{name: value for name, value in query.items() if name != "go"})
+    assert not opened_there.warning
+    assert widget(opened_there.button_group, "View of bertviz").value == "neuron"

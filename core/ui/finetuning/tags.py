@@ -16,11 +16,12 @@ from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup, compared, usual_pooling
 from core.language.tokens import style
 from core.objectives.example import Cell
+from core.table import Table
 from core.ui.finetuning.run import SENTENCE, TRAINED, draw_accuracy, train_runs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent
+from core.ui.panel import offer_table
 from core.ui.section import View
-from core.ui.tables import data_table
 
 
 def token_labels(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
@@ -83,11 +84,10 @@ def _first_tokens(slug: str, example: Example) -> tuple[tuple[str, ...], tuple[i
 def _words(view: View, data: LabeledSet, predicted: Sequence[str]) -> None:
     """The held-out words that the model or the baseline tags wrong."""
     usual = iter(zip(tags.most_frequent(data), predicted, strict=True))
-    rows = []
+    rows: list[dict[str, str | int | float | None]] = []
     for example in data.held_out:
         for word, tag in zip(example.words, example.targets, strict=True):
             baseline, model = next(usual)
             if {baseline, model} != {tag}:
                 rows.append({"word": word, "tag": tag, "baseline": baseline, "model": model, "sentence": example.text})
-    st.subheader(view.words.label("mistakes"), anchor=False)
-    data_table(rows, "tags", alt=view.words.label("mistakes"))
+    offer_table(view.state, Table.from_records(rows), view.words.label("mistakes"), "tags")
