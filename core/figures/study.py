@@ -33,7 +33,7 @@ def written(value: float, unit: Unit) -> str:
         case "nats" | "bits":
             return f"{value:.2f}".replace("-", "−")
         case "count":
-            return f"{value:,.0f}" if value < 1e5 else whole(short(round(value)))
+            return f"{value:,.0f}" if value < 1e6 else whole(short(round(value)))
     return f"{value:.2g}".replace("-", "−")
 
 

@@ -131,7 +131,11 @@ def test_lines_have_a_mean_a_spread_and_a_baseline(folder: Path) -> None:
 
 
 def test_numbers_as_a_verdict_writes_them() -> None:
-    assert [written(0.1234, "share"), written(-0.021, "points"), written(443e3, "count")] == ["12.3%", "−2.1", "443 k"]
+    assert [written(0.1234, "share"), written(-0.021, "points"), written(4.43e6, "count")] == [
+        "12.3%",
+        "−2.1",
+        "4.43 M",
+    ]
     assert [written(1024, "count"), written(5613.2, "count")] == ["1,024", "5,613"]
     assert [written(1.5e6, "bytes"), written(0.00233, "seconds")] == ["1.50 MB", "2.33 ms"]
     assert written(0.578, "number") == "0.58"
