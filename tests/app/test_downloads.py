@@ -1,4 +1,4 @@
-"""Every chart of a page is in its menu of downloads."""
+"""Every chart of a page is in its menu of downloads, and no two files of a page have one name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.ui import panel, section
+from core.ui.section import pages
 from tests.pages import opened
 
 VIEWS = {
@@ -38,5 +39,21 @@ def test_every_chart_can_be_downloaded(page: str, monkeypatch: pytest.MonkeyPatc
     assert not at.exception
     assert drawn
     assert set(drawn) <= {offer.chart for offer in offers.values()}
-    names = [offer.file for offer in offers.values() if offer.file]
-    assert len(names) == len(set(names)), "two files with one name"
+
+
+@pytest.mark.parametrize("view", [*pages(), *VIEWS.items()], ids=str)
+def test_no_two_files_of_a_view_have_one_name(
+    view: str | tuple[str, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, query = (view, {}) if isinstance(view, str) else view
+    names: list[str] = []
+    figure_menus = section.figure_menus
+
+    def noted(state: Any, files: Any) -> None:
+        names.extend(f"atlas-{offer.file}.csv" for offer in state.offers.values() if offer.file)
+        names.extend(button.args[2] for button in files.values())
+        figure_menus(state, files)
+
+    monkeypatch.setattr(section, "figure_menus", noted)
+    assert not opened(page, **query).exception
+    assert len(names) == len(set(names)), names

@@ -125,7 +125,7 @@ def test_a_card_of_glue_measures_the_predictions_that_one_types() -> None:
     at = opened("training", glue="cola", predictions="1 1 1 1 1 1 1 1")
     assert "Matthews correlation (GLUE’s) 0.00" in described(at)
     at.text_input[0].set_value("1 2").run()
-    assert "There are 8 examples and 2 predictions" in shown(at)
+    assert "8 examples, 2 predictions" in shown(at)
     at = opened("training", glue="sts-b")
     assert "Pearson correlation (GLUE’s) 0.9" in described(at)
 
