@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from core.ui.calculators.memory import CACHE, MEMORY
+from core.ui.calculators.memory import MEMORY
 from core.ui.calculators.parameters import PARAMETERS
 from core.ui.calculators.scaling import SCALING
 from core.ui.compare.sizes import SIZES
@@ -21,7 +21,7 @@ GROUPS = {
     "sizes": (SIZES, SHARE),
     "results": (QUESTIONS,),
     "models": (MODELS,),
-    "calculators": (PARAMETERS, MEMORY, CACHE, SCALING),
+    "calculators": (PARAMETERS, MEMORY, SCALING),
 }
 PAGE = Page(
     "catalogue",

@@ -114,23 +114,6 @@ class Growth:
     bytes: tuple[float, ...]
 
 
-def cache_lines(lines: Sequence[Growth], at: int, *, theme: Theme) -> go.Figure:
-    """KV-cache bytes against sequence length on two logarithmic axes; a line marks the selected length."""
-    return _bytes_lines(
-        lines,
-        "KV cache",
-        "tokens",
-        across="sequence length (tokens)",
-        at=at,
-        xaxis={"type": "log", "dtick": 1, "tickformat": "~s", "tickangle": 0},
-        height=430,
-        margin={"r": 16, "t": 12},
-        legend={"yanchor": "top", "y": -0.24},
-        showlegend=True,
-        theme=theme,
-    )
-
-
 def device_lines(lines: Sequence[Growth], limit: float, limit_name: str, *, theme: Theme) -> go.Figure:
     """Bytes of one device against the number of devices on two logarithmic axes; a dashed line at ``limit`` bytes.
 

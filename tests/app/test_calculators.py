@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests import pages
 from tests.pages import described, html_of, link, widget
 
-SECTIONS = ("parameters", "memory", "cache", "scaling")
+SECTIONS = ("parameters", "memory", "scaling")
 
 
 def opened(**query: str) -> AppTest:
@@ -73,17 +73,6 @@ def test_the_zero_example_of_the_paper_s_kind() -> None:
     assert f"{(16 * 1_557_611_200 / 64 + 48 * 2 * 1600) / 1e6:.0f} MB" in text
     at = opened(tab="memory", use="train", tensor="8", system="gpt-2", size="xl")
     assert "25 heads cannot be divided equally among 8 GPUs. Degrees that work: 1, 5, 25" in shown(at)
-
-
-def test_the_cache_of_gpt_3() -> None:
-    at = opened(tab="cache", beside="gpt-3 175B,llama 3-8B,bert base", length="2048")
-    text = shown(at)
-    assert "4.72 MB" in text
-    assert "9.66 GB" in text
-    assert "8 of 32 heads" in text
-    assert "“Models” ignores “bert base”" in text
-    at.multiselect[0].set_value([]).run()
-    assert "No model is chosen" in shown(at)
 
 
 def test_what_fits_says_yes_or_no_and_what_would_help() -> None:

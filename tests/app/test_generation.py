@@ -189,6 +189,17 @@ def test_the_cache_keeps_keys_and_values_and_is_counted() -> None:
     assert "8.19 kB per token" in shown(at)  # 2 · 4 layers · 256 · 4 bytes
 
 
+def test_the_cache_of_gpt_3() -> None:
+    at = opened(tab="cache", beside="gpt-3 175B,llama 3-8B,bert base", tokens="2048")
+    text = html_of(at)
+    assert "4.72 MB" in text
+    assert "9.66 GB" in text
+    assert "8 of 32 heads" in text
+    assert "“Published sizes” ignores “bert base”" in shown(at)
+    at.multiselect[0].set_value([]).run()
+    assert "No size is chosen" in shown(at)
+
+
 def test_a_model_without_a_cache_or_without_a_draft_gets_a_sentence() -> None:
     assert "has no KV cache" in words(opened(tab="cache", model="atlas-reformer").warning[0].value)
     at = opened(tab="draft", model="atlas-gpt-neo")

@@ -87,7 +87,6 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
         [lines.Line(EVIL, [0, 1], [0.5, None], BLUE, spread=[0.1, 0.1])], "cosine", NAMES, theme=theme
     ),
     "held": lambda theme: costs.held_bars(BARS, 4e9, limit_name=EVIL, theme=theme),
-    "cache": lambda theme: costs.cache_lines([costs.Growth(EVIL, (1, 10), (1e3, 1e4))], 5, theme=theme),
     "devices": lambda theme: costs.device_lines([costs.Growth(EVIL, (1, 2), (2e9, 1e9))], 8e9, EVIL, theme=theme),
     "split layer": lambda theme: parallel.split_layer(
         [parallel.Step(EVIL, ["a", EVIL]), parallel.Step("sum", (), EVIL)], 2, theme=theme

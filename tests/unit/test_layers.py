@@ -111,7 +111,7 @@ VIEWS = {
     "training": ("inputs",),
     "vectors": ("layers",),
     "glossary": ("corrections", "about"),
-    "catalogue": ("table", "trees", "sizes", "share", "questions", "models", "memory", "cache", "scaling"),
+    "catalogue": ("table", "trees", "sizes", "share", "questions", "models", "memory", "scaling"),
     "tokenizers": ("beside", "steps", "train", "languages"),
     "objectives": ("masks",),
 }

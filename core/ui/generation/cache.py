@@ -1,22 +1,36 @@
-"""The KV cache: what is stored of a text, token by token, and how many tokens a model computes with it and without."""
+"""The KV cache: what is stored of a text, how many tokens a model computes with it and without, and published sizes."""
 
 from __future__ import annotations
 
-from core import session
+import streamlit as st
+
+from core import anatomy, catalogue, session
 from core.attention.tokens import labels
+from core.content import content
+from core.costs import Shape, cache_bytes, shape_of
+from core.costs.memory import cache_bytes_per_token
+from core.costs.shape import Stack
 from core.efficiency.growth import bytes_a_token, check, computed
 from core.figures.decoding import SHOWN, cache_map
 from core.figures.labels import in_bytes
 from core.figures.lines import Line, line_alt, line_chart
 from core.table import Table
+from core.ui.export import download_csv
+from core.ui.formulas import formula
 from core.ui.generation.setup import SHARED, Setup, setup
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
-from core.ui.param import Integer
+from core.ui.param import Integer, Words
 from core.ui.section import Section, View
+from core.ui.tables import Row, TextTable, text_table
+from core.words import counted
 
 AT = Integer(name="at", label="Token that is computed", low=1, high=SHOWN, style="slider", width=420)
 GROW = Integer(name="grow", label="Maximum length, tokens", default=200, low=16, high=1_000, step=8, width=200)
+
+_FIRST = ("gpt-2 xl", "gpt-neo 2.7B", "llama 7B", "llama 3-8B", "gpt-3 175B")
+SIZES = Words(name="beside", label="Published sizes", options={}, most=12, style="menu", may_be_empty=True)
+TOKENS = Integer(name="tokens", label="Tokens", default=2_048, low=1, high=10**7, width=150)
 
 
 def kv_cache(view: View) -> None:
@@ -49,6 +63,7 @@ def kv_cache(view: View) -> None:
         Table.from_columns({"length": lengths, **{view.words.label(name): counts[name] for name in counts}}),
         view.words.part("Computed", most=most, without=f"{computed(most, cached=False):,}"),
     ).draw(state)
+    _published(view)
     memory = "No keys and values" if size is None else "Memory"
     view.how_it_works("Formula", memory, notes=["Sources"], size=in_bytes(size or 0))
 
@@ -77,4 +92,69 @@ def _stored(chosen: Setup, tokens: tuple[str, ...], size: int) -> None:
     ).draw(view.state)
 
 
-CACHE = Section("cache", kv_cache, (*SHARED, AT, GROW))
+def _published(view: View) -> None:
+    """Draw a table of the bytes that published sizes store, in 16 bits."""
+    shapes, words = _decoders(), view.words
+    st.subheader(words.label("published"), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        names = {name: _label(name) for name in shapes}
+        first = tuple(name for name in _FIRST if name in shapes)
+        chosen = SIZES.with_(options=names, default=first).draw(view.state)
+        length = TOKENS.draw(view.state)
+    if not chosen:
+        view.note("None chosen")
+        return
+    stored = [
+        (cache_bytes_per_token(shapes[name]), cache_bytes(shapes[name], length, source=length)) for name in chosen
+    ]
+    rows: list[Row] = [
+        (names[name], _layout(shapes[name].main), in_bytes(each), in_bytes(total))
+        for name, (each, total) in zip(chosen, stored, strict=True)
+    ]
+    headings = ("Model", "Cached per token", "Bytes per token", counted(length, "token"))
+    text_table(TextTable(headings, rows, words.label("published"), (24, 38, 18, 20), (2, 3)))
+    records = [
+        {"model": name, "bytes per token": each, "tokens": length, "bytes": total}
+        for name, (each, total) in zip(chosen, stored, strict=True)
+    ]
+    download_csv(Table.from_records(records), "kv-cache-sizes", view.state.key("cache.csv"))
+    formula("cache")
+
+
+def _decoders() -> dict[str, Shape]:
+    """Every autoregressive size, by “slug size”."""
+    decoders = {}
+    for system in catalogue.systems():
+        for name in anatomy.trees(system.slug):
+            shape = shape_of(system.slug, name)
+            if shape is not None and shape.generates:
+                decoders[f"{system.slug} {name}"] = shape
+    return decoders
+
+
+def _label(name: str) -> str:
+    slug, _, size = name.partition(" ")
+    return f"{catalogue.get(slug).name} {size}"
+
+
+def _layout(stack: Stack) -> str:
+    """A description of what the layers cache per token."""
+    words = content("generation", "cache")
+    if stack.constant:
+        return words.part("Layout: constant", layers=stack.layers, values=f"{stack.constant:,}")
+    if stack.cached != 2 * stack.kv_heads * stack.head_dim:
+        layout = words.part("Layout: latent", layers=stack.layers, values=stack.cached)
+    else:
+        heads = (
+            f"{stack.kv_heads} of {stack.heads} heads" if stack.kv_heads < stack.heads else counted(stack.heads, "head")
+        )
+        layout = f"{counted(stack.layers, 'layer')} × {heads} × 2 × {stack.head_dim}"
+    windows = sorted({span for span in stack.spans if span})
+    if windows:
+        count = sum(1 for span in stack.spans if span)
+        spans = ", ".join(f"{span:,}" for span in windows)
+        layout += "; " + words.part("Layout: windows", count=count, spans=spans)
+    return layout + ("; " + words.part("Layout: cross") if stack.cross else "")
+
+
+CACHE = Section("cache", kv_cache, (*SHARED, AT, GROW, SIZES, TOKENS))
