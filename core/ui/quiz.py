@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from core.quiz import Answer, Quiz
-from core.ui.page import pill, plain
+from core.ui.page import pill
 
 _MOST_PILL = 34
 """Characters of an option that stands in a pill on a phone; longer ones are lines."""
+_NEITHER = re.compile(r"[^\w\s.,;?!'’“”()-]|_")
 _WORD, _WIDTH = 60, 300
 """Characters of an answer of a word or two, and the pixels of its box."""
+
+
+def spoken(text: str) -> str:
+    """A text as the name of a box: without what could be Markdown, which would be read aloud where it is escaped."""
+    return " ".join(_NEITHER.sub(" ", text).split())
 
 
 def ask(
@@ -29,11 +36,11 @@ def ask(
 
     Args:
         given: the text that it begins with.
-        titled: whether the question stands above already; it is the box's name in any case.
+        titled: whether the question, which may be a visitor's, stands above already; otherwise it is Markdown of ours.
         write: an option as Markdown.
         send: called where the answer changes.
     """
-    label = plain(quiz.text)
+    label = spoken(quiz.text) if titled else quiz.text
     how: dict[str, Any] = {
         "key": key,
         "label_visibility": "collapsed" if titled else "visible",
