@@ -77,7 +77,6 @@ BOXES = {
     "attention?model=dir-tiny-bert&tab=bertviz": ("Text",),
     "attention?model=dir-tiny-bert&tab=off": ("Text",),
     "vectors?model=atlas-bert": ("Sentences", "Word"),
-    "vectors?tab=layers&over=own&models=atlas-bert": ("Sentences",),
     "vectors?tab=sum": ("Second sentence",),
     "vectors?tab=places&kind=relative": ("Text",),
     "generation?length=3&rules=greedy,beam-2": ("Prompt",),

@@ -40,8 +40,8 @@ def test_models_of_a_host_open_too(model: str, checkpoint_dir: Path) -> None:
         at = page(model=model, tab=tab, word="cat", text="The cat sat on the mat.\nA cat drinks milk.\nOur cat sleeps.")
         assert not at.warning
         assert charts(at) >= 1
-    at = page(tab="layers", over="own", models=model)
-    assert charts(at) == 1
+    at = page(show="context", over="own", models=model)
+    assert charts(at) == 2
 
 
 @pytest.mark.parametrize(("show", "layer"), [("near", "-1"), ("distances", "0"), ("depth", "3"), ("how", "3")])
@@ -109,16 +109,16 @@ def test_weights_travel_in_the_link() -> None:
     ("measure", "over"), [("self", "kept"), ("intra", "own"), ("explained", "own"), ("strangers", "kept")]
 )
 def test_how_contextual_opens_filled(measure: str, over: str) -> None:
-    at = page(tab="layers", measure=measure, over=over, models="atlas-bert,atlas-gpt-2")
+    at = page(show="context", measure=measure, over=over, models="atlas-bert,atlas-gpt-2")
     assert not at.warning
-    assert charts(at) == 1
+    assert charts(at) == 2
     assert "**Notice**" in shown(at)
 
 
 def test_no_model_and_a_word_of_one_sentence() -> None:
-    at = page(tab="layers", models="")
+    at = page(show="context", models="")
     assert "No model is chosen" in shown(at)
-    at = page(tab="layers", over="own", models="atlas-bert", text="Only one sentence.")
+    at = page(show="context", over="own", models="atlas-bert", word="play", text="Only one play here.")
     assert "No word occurs in two of your sentences" in shown(at)
 
 

@@ -109,7 +109,6 @@ VIEWS = {
     "encoder-decoder": ("tree",),
     "efficient": ("tree",),
     "training": ("inputs",),
-    "vectors": ("layers",),
     "glossary": ("corrections", "about"),
     "catalogue": ("table", "trees", "sizes", "share", "questions", "models", "memory", "scaling"),
     "tokenizers": ("beside", "steps", "train", "languages"),

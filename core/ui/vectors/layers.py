@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from core import checkpoints, session
 from core.checkpoints.spec import CheckpointSpec
+from core.content import content
 from core.errors import AtlasError
 from core.figures.lines import Line, line_alt, line_chart
 from core.table import Table
@@ -17,9 +19,9 @@ from core.ui.export import download_csv
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Toggle, Words
-from core.ui.section import Section, View
+from core.ui.section import View
 from core.ui.tables import TextTable, text_table
-from core.ui.vectors.common import DASHES, MODEL, text_for
+from core.ui.vectors.common import DASHES, MODEL
 from core.vectors import precomputed
 from core.vectors.contextual import Layer
 from core.vectors.precomputed import COUNT
@@ -49,8 +51,11 @@ OWN_FEWEST = 2
 Measured = dict[str, tuple[CheckpointSpec, tuple[Layer, ...]]]
 
 
-def contextuality(view: View) -> None:
+def contextuality(view: View, text: str) -> None:
+    """Draw the measures by layer over held-out sentences, or over those of ``text``."""
+    view = replace(view, words=content("vectors", "layers"))
     state = view.state
+    state.helps |= view.words.front["help"]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         over = OVER.draw(state)
         measure = MEASURE.draw(state)
@@ -66,7 +71,7 @@ def contextuality(view: View) -> None:
     if over == "kept":
         layers = {slug: (specs[slug], precomputed.layers(slug)) for slug in chosen}
     else:
-        layers = _own(view, [specs[slug] for slug in chosen])
+        layers = _own(view, [specs[slug] for slug in chosen], text)
     if layers:
         _curves(view, layers, measure, less)
     view.try_and_notice(measure)
@@ -75,8 +80,7 @@ def contextuality(view: View) -> None:
     view.how_it_works()
 
 
-def _own(view: View, models: Sequence[CheckpointSpec]) -> Measured:
-    text = text_for(view.state).with_(height=200).draw(view.state)
+def _own(view: View, models: Sequence[CheckpointSpec], text: str) -> Measured:
     measured: Measured = {}
     words: tuple[tuple[str, int], ...] = ()
     for spec in models:
@@ -151,4 +155,4 @@ def _words(view: View, measured: Measured) -> None:
     download_csv(Table.from_records(records), f"{slug}-words", view.state.key("csv.words"))
 
 
-LAYERS = Section("layers", contextuality, (OVER, MEASURE, LESS, MODELS, OF))
+PARAMS = (OVER, MEASURE, LESS, MODELS, OF)

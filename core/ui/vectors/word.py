@@ -23,6 +23,7 @@ from core.ui.param import Carried, Choice, Integer, Seed, settings_menu
 from core.ui.section import Section, View
 from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
+from core.ui.vectors.layers import PARAMS, contextuality
 from core.vectors.contextual import anisotropy_baseline, sense_separation
 from core.vectors.nearest import cosines, in_sentences, in_vocabulary, vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
@@ -37,7 +38,12 @@ MAP = Choice(
 )
 SEED = Seed(again="New seed")
 LAYER = Integer(name="layer", label="Layer", low=STATIC, high=200)
-DETAILS = {"near": "Nearest words", "distances": "Distances", "depth": "Senses by layer"}
+DETAILS = {
+    "near": "Nearest words",
+    "distances": "Distances",
+    "depth": "Senses by layer",
+    "context": "Contextuality by layer",
+}
 SHOW = Carried(name="show", label="Details", default="near", as_=link.Choice("near", (*DETAILS, "how")))
 """The one that is open from the start, then the one that was opened last."""
 _BEFORE, _AFTER = 26, 22
@@ -76,8 +82,10 @@ def one_word(view: View) -> None:
                     _nearest(view, spec, vectors, stop)
                 elif slug == "distances":
                     _distances(view, spec, vectors, stop)
-                else:
+                elif slug == "depth":
                     _senses_by_layer(view, spec, vectors)
+                else:
+                    contextuality(view, text)
     view.how_it_works("How it works", "Components: how", "t-SNE: how")
     download_csv(partial(_vectors_table, vectors), "vectors", state.key("csv.vectors"), of="all vectors")
 
@@ -299,4 +307,4 @@ def _snippet(occurrence: Occurrence) -> str:
     return f"{start}[{word}]{end}"
 
 
-WORD_SECTION = Section("word", one_word, (MODEL, WORD, TEXT, MAP, SEED, LAYER, SHOW))
+WORD_SECTION = Section("word", one_word, (MODEL, WORD, TEXT, MAP, SEED, LAYER, SHOW, *PARAMS))
