@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
 from core.attention.inside.block import block, wires
 from core.attention.roles import rolefiles
 from core.ui.chips import Clicked
+from tests import tinyhosts
 from tests.app.test_attention_page import page as attention
 from tests.pages import opened, protos, shown, widget
 from tests.words import words
@@ -188,3 +192,24 @@ def test_the_lens_has_a_text_of_its_own() -> None:
     widget(at.text_input, "Text with a [MASK]").set_value("There is nothing hidden.").run()
     assert "There is no mask in this text\\." in at.warning[0].value
     assert title(at) == "Token"  # the block is still there
+
+
+@pytest.mark.parametrize(("head", "heads"), [("3", "1 to 3"), ("4", "4 to 6")])
+def test_the_heads_that_share_keys_with_the_chosen_one_are_named(head: str, heads: str) -> None:
+    said = shown(opened("attention", model="atlas-llama", layer="1", head=head))
+    assert f"query heads {heads} share one head of keys and values. The model has 6 heads of queries and 2" in said
+
+
+@pytest.mark.usefixtures("open_tables")
+def test_an_encoder_decoder_of_two_models_names_the_heads_of_its_halves(
+    tmp_path: Path, use_checkpoints: Callable[[Path], None]
+) -> None:
+    settings = tinyhosts.ALL["both t5gemma"][1]
+    halves = {"encoder": settings["encoder"] | {"num_key_value_heads": 1}, "decoder": settings["decoder"]}
+    made = tinyhosts.build("both t5gemma", "seq2seq-lm", halves)
+    made.model.save_pretrained(tmp_path / "two")
+    made.tokenizer.save_pretrained(tmp_path / "two")
+    use_checkpoints(tmp_path)
+    for part, heads in (("encoder", "1 to 4"), ("cross", "3 to 4")):
+        said = shown(opened("attention", model="dir-two", text="The cat sat.", map=part, layer="1", head="3"))
+        assert f"query heads {heads} share one head of keys and values" in said

@@ -118,8 +118,12 @@ def one_head(view: View) -> None:
 
 
 def _shared_keys(config: Any, view: View) -> None:
-    """Say which heads of queries read the same keys and values as the chosen one, if any do."""
-    heads, keys = (getattr(config, name, None) for name in ("num_attention_heads", "num_key_value_heads"))
+    """Say which heads of queries read the same keys and values as the chosen one, if any do.
+
+    An encoder-decoder of two models has a configuration for each; cross-attention is the decoder's.
+    """
+    half = getattr(config, "encoder" if view.state.text("map") == "encoder" else "decoder", config)
+    heads, keys = (getattr(half, name, None) for name in ("num_attention_heads", "num_key_value_heads"))
     if not heads or not keys or heads == keys:
         return
     shared = heads // keys
