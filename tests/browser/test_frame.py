@@ -23,6 +23,11 @@ def test_sidebar_names_every_page_and_leads_there(visitor: Visitor) -> None:
     for name in PAGES:
         link = side.get_by_role("link", name=content(name).title, exact=True)
         expect(link).to_have_attribute("href", re.compile(f"/{name}$"))
+    entries = side.get_by_test_id("stSidebarNavLink").evaluate_all(
+        "links => links.map((link) => link.getBoundingClientRect()).map((box) => [box.height, box.bottom])"
+    )
+    assert len(entries) == len(PAGES) + 1
+    assert all(height == 32 and bottom <= LAPTOP["height"] for height, bottom in entries)
     side.get_by_role("link", name=content("glossary").title, exact=True).click()
     expect(page).to_have_title(f"{content('glossary').title} · Transformer Atlas")
     expect(page).to_have_url(re.compile("/glossary($|[?])"))
@@ -84,7 +89,7 @@ def test_a_search_by_keyboard_leads_to_a_place_and_keeps_the_page_until_then(tra
     traveller.settle()
     expect(page.get_by_role("heading", name="Sentence-order prediction")).to_be_visible()
     page.go_back()
-    expect(page).to_have_url(re.compile("/zoo.branch=decoder"))
+    expect(page).to_have_url(re.compile("/catalogue.tab=models&branch=decoder"))
 
 
 def test_the_list_of_the_family_opens_a_system_by_keyboard(visitor: Visitor) -> None:

@@ -157,5 +157,5 @@ def test_a_person_looks_filters_and_opens_a_system(traveller: Visitor) -> None:
     expect(page).to_have_url(re.compile(r"/efficient\?system=longformer"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("Efficient")
     page.go_back()
-    expect(page).to_have_url(re.compile("/timeline.*axis=size"))
+    expect(page).to_have_url(re.compile("/catalogue.*axis=size"))
     expect(slider).to_have_attribute("aria-valuetext", re.compile("^November 2020"))
