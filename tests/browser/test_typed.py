@@ -65,7 +65,7 @@ def other_page(person: Visitor, label: str, wait: int) -> None:
     where = middle(page.get_by_test_id("stSidebarNav").get_by_role("link", name=content("glossary").title))
     typed(page, label, text, wait)
     page.mouse.click(*where)
-    expect(page).to_have_url(re.compile("/sources$"))
+    expect(page).to_have_url(re.compile("/glossary$"))
     person.settle()
     page.go_back()
     expect(box_of(page, label)).to_have_value(text)
