@@ -8,7 +8,6 @@ from core import catalogue, links
 from core.checkpoints.listing import ORDERS, Listed, apart, live, ordered
 from core.checkpoints.sizes import Size
 from core.checkpoints.spec import CheckpointSpec, Measure
-from core.content import content
 from core.figures.labels import short, with_unit
 from core.links.parameters import Value
 from core.ui.page import BRANCH_TITLES, base_path
@@ -38,8 +37,7 @@ def models_table(view: View) -> None:
         models_in_order = ordered(shown, SORT.draw(state))
     st.caption(f"{len(shown)} of {len(models)} models" if len(shown) < len(models) else counted(len(models), "model"))
     rows = [_row(model) for model in models_in_order]
-    below = [_card(model.spec) for model in models_in_order]
-    text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS, below=below))
+    text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS))
     view.try_and_notice()
     view.how_it_works("Columns")
 
@@ -99,15 +97,6 @@ def _quality(measure: Measure | None) -> Cell:
         [f"95% interval {interval(measure)}, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{measure.n:,}"] if measure.n else []
     )
     return (with_unit(digits(measure.value), measure.unit), measure.name, *between, measure.on)
-
-
-def _card(spec: CheckpointSpec) -> tuple[str, ...]:
-    """The card's first strength and first weakness, if any, its data and their license."""
-    card = spec.card
-    if card is None:
-        return (content("catalogue", "models").label("uncarded"),)
-    said = [f"Strength: {text}" for text in card.strengths[:1]] + [f"Weakness: {text}" for text in card.weaknesses[:1]]
-    return (*said, f"Data: {'; '.join(card.data)} ({'; '.join(card.data_licence)})")
 
 
 MODELS = Section("models", models_table, (BRANCH, SORT))
