@@ -36,7 +36,6 @@ Lazy = str | bytes | Callable[[], str | bytes]
 _KINDS = {
     "CSV": ("csv", "text/csv"),
     "HTML": ("html", "text/html"),
-    "safetensors": ("safetensors", "application/octet-stream"),
 }
 """The suffix and the MIME type of each kind of file."""
 

@@ -138,7 +138,7 @@ def test_every_download_and_every_table_of_a_figure_is_in_one_menu() -> None:
 
 def test_what_a_page_offers_stands_in_its_menu_by_key() -> None:
     files = begin_downloads()
-    download("JSON", "{}", "stem", "key")
+    download("HTML", "<p>", "stem", "key")
     download("CSV", "a", "stem", "other")
     assert list(files) == ["key", "other"]
 
