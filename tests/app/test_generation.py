@@ -256,15 +256,6 @@ def test_a_draft_follows_the_settings_as_greedy_decoding_does(settings: dict[str
 
 
 @pytest.mark.usefixtures("open_files")
-def test_both_ways_are_timed_on_request() -> None:
-    at = opened(tab="draft", length="6")
-    assert "is not measured yet" in shown(at)
-    next(b for b in at.button if b.label == "Time it on this machine").click().run()
-    assert "the target model alone took" in shown(at)
-    assert "draft.time.csv" in saved(at)
-    assert "medians of 5 runs" in shown(at)
-
-
 def test_nonsense_in_the_settings_gets_a_sentence() -> None:
     at = opened(stop="x" * 90, length="3")
     assert "may end a generation" in words(at.warning[0].value)
