@@ -29,7 +29,7 @@ from lab import recipe as recipes
 from lab.objective import Batch, Objective, Share
 from lab.train import STATE, Trainer
 
-MEASURED: dict[image_text.Kind, tuple[int, int, str]] = {
+MEASURED: dict[image_text.SceneKind, tuple[int, int, str]] = {
     "held out": (20, 0, "240 images of the 6 color-shape pairs held out from training"),
     "seen": (4, 3, "240 new images of the 30 color-shape pairs of the training"),
 }

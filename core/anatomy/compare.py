@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Literal
 
 from core import catalogue
-from core.anatomy.meaning import HEAD, Group, Piece, Stack, groups, parts, pieces, stacks
+from core.anatomy.meaning import HEAD, Group, Piece, TreeStack, groups, parts, pieces, stacks
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of, tree
 from core.content import content
@@ -146,7 +146,7 @@ Form = tuple[tuple[tuple[int, ...], ...], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PairedPart:
     """One part of both networks, or of one."""
 
     name: str
@@ -179,7 +179,7 @@ class Section:
     stack: str
     """Name of the stack, "" for what belongs to the whole network."""
     group: Group
-    rows: tuple[Row, ...]
+    rows: tuple[PairedPart, ...]
 
     @property
     def parameters(self) -> tuple[int, int]:
@@ -232,7 +232,7 @@ class Comparison:
     sections: tuple[Section, ...]
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[PairedPart, ...]:
         """All rows in the order of the sections."""
         return tuple(row for section in self.sections for row in section.rows)
 
@@ -291,7 +291,7 @@ def _stored(pieces_of_side: Iterable[Piece], stack: str) -> int:
     )
 
 
-def _section_names(left: tuple[Stack, ...], right: tuple[Stack, ...]) -> tuple[dict[str, str], dict[str, str]]:
+def _section_names(left: tuple[TreeStack, ...], right: tuple[TreeStack, ...]) -> tuple[dict[str, str], dict[str, str]]:
     """For each side the section name of every stack by its slug; stacks of one name are compared.
 
     Beside a network of one stack, an encoder-decoder's modules outside of its stacks (shared embeddings) belong to the
@@ -327,7 +327,7 @@ def _section_name(piece: Piece, names: dict[str, str]) -> str:
     return names.get(piece.stack, "")
 
 
-def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str]) -> tuple[Row, ...]:
+def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str]) -> tuple[PairedPart, ...]:
     rows = []
     for slugs in _meeting([*left, *right]):
         left_row, right_row = (
@@ -337,7 +337,7 @@ def _rows(left: Sequence[Piece], right: Sequence[Piece], names: tuple[str, str])
         if slugs == {"activation"} and not (left_row and right_row):
             continue
         name = _name(slugs, [*left_row, *right_row])
-        rows.append(Row(name, left_row, right_row, _verdict(left_row, right_row), names))
+        rows.append(PairedPart(name, left_row, right_row, _verdict(left_row, right_row), names))
     return tuple(rows)
 
 

@@ -55,7 +55,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class TreeStack:
     """A stack of layers: an encoder-decoder has two, other networks one."""
 
     slug: str
@@ -105,7 +105,7 @@ def parts() -> tuple[Part, ...]:
     return tuple(dict.fromkeys(part for part in _parts_by_name().values() if len(part.slugs) == 1))
 
 
-def stacks(root: ModuleNode) -> tuple[Stack, ...]:
+def stacks(root: ModuleNode) -> tuple[TreeStack, ...]:
     """The stacks of a network: two where siblings have the known names, else one."""
     # Stacks are at the root or one step below it.
     near = [("", root), *((child.name, child) for child in root.children)]
@@ -115,11 +115,11 @@ def stacks(root: ModuleNode) -> tuple[Stack, ...]:
             if below >= set(row["children"]):
                 start = f"{path}." if path else ""
                 return tuple(
-                    Stack(f"{start}{child}", name, kind)
+                    TreeStack(f"{start}{child}", name, kind)
                     for child, name, kind in zip(row["children"], row["names"], row["kinds"], strict=True)
                 )
     one_way = any(re.fullmatch(pattern, root.cls) for pattern in _data()["decoders"]["classes"])
-    return (Stack("", "Decoder" if one_way else "Encoder", "decoder" if one_way else "encoder"),)
+    return (TreeStack("", "Decoder" if one_way else "Encoder", "decoder" if one_way else "encoder"),)
 
 
 def pieces(root: ModuleNode) -> tuple[Piece, ...]:
@@ -148,7 +148,7 @@ def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
 
 
 def _pieces(
-    node: ModuleNode, path: str, steps: tuple[Step, ...], copies: int, both: tuple[Stack, ...], before: bool | None
+    node: ModuleNode, path: str, steps: tuple[Step, ...], copies: int, both: tuple[TreeStack, ...], before: bool | None
 ) -> Iterator[Piece]:
     copies *= node.repeat
     before = _order().get(node.cls, before)

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from core.catalogue.load import DATA, BadData, checked, load_all, read_text, shared
 from core.catalogue.results import citation, results
-from core.catalogue.schema import Citation, Citations, Correction, Keys, Listed, Names, Row, System, Text, once
+from core.catalogue.schema import Citation, Citations, Correction, Keys, Listed, Names, Record, System, Text, once
 
 KINDS = {
     "mistake": "Mistake",
@@ -32,7 +32,7 @@ KINDS = {
 """The kinds of errors with their labels."""
 
 
-class Sum(Row):
+class Sum(Record):
     """A computation of the right figure; in its ``expression``, ``{gpt-2/small}`` stands for a parameter count."""
 
     label: Text
@@ -43,7 +43,7 @@ class Sum(Row):
     """The figure that the source prints; "" where it prints none."""
 
 
-class Entry(Row):
+class Entry(Record):
     """A row of the file: a whole correction, or an addition to a record's, which then has claim and finding."""
 
     id: Text
@@ -64,7 +64,7 @@ class Entry(Row):
         return kind
 
 
-class _File(Row):
+class _File(Record):
     """``corrections.toml``."""
 
     names: dict[str, str]

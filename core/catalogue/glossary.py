@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, field_validator
 
 from core.catalogue.load import DATA, checked, read_text
-from core.catalogue.schema import Listed, Names, Row, Sentence, Slug, Text, once
+from core.catalogue.schema import Listed, Names, Record, Sentence, Slug, Text, once
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def _read_link(row: Any) -> Any:
     return TryLink(row["page"], tuple(query.items()), row["label"])
 
 
-class Term(Row):
+class Term(Record):
     """A term with one to three sentences about it."""
 
     slug: Slug
@@ -53,7 +53,7 @@ class Term(Row):
         return (self.name, *self.aliases)
 
 
-class _File(Row):
+class _File(Record):
     """``glossary.toml``."""
 
     terms: Annotated[tuple[Term, ...], Listed]

@@ -20,13 +20,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from core import settings
-from core.catalogue.schema import Ancestor, Citation, Row, SharedFile, System
+from core.catalogue.schema import Ancestor, Citation, Record, SharedFile, System
 from core.errors import AtlasError, SettingUnusable
 
 DATA = Path(__file__).parent / "data"
 SYSTEMS = DATA / "systems"
 
-File = TypeVar("File", bound=Row)
+File = TypeVar("File", bound=Record)
 
 
 class BadData(AtlasError, ValueError):

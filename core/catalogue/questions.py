@@ -13,20 +13,20 @@ from pydantic import model_validator
 
 from core.catalogue.load import checked, read_text
 from core.catalogue.results import FOLDER, Measure, Result, measures, names, results, tables
-from core.catalogue.schema import Listed, Names, Row, Text, once
+from core.catalogue.schema import Listed, Names, Record, Text, once
 
-Kind = Literal["scale", "parts", "versions", "leaders"]
+QuestionKind = Literal["scale", "parts", "versions", "leaders"]
 LEADERS_LEAST = 4
 """The fewest systems that make a leaderboard of a measure."""
 UNSTATED = "not stated"
 
 
-class Case(Row):
+class Case(Record):
     """One figure of a question."""
 
     slug: Text
     title: Text
-    kind: Kind
+    kind: QuestionKind
     tables: Names
     measure: Text
     """Slug of the default measure."""
@@ -58,7 +58,7 @@ class Case(Row):
         return self
 
 
-class Question(Row):
+class Question(Record):
     """A question with its figures; the first is the default. The page's content file has its Try and Notice."""
 
     slug: Text
@@ -75,7 +75,7 @@ class Question(Row):
         return next((case for case in self.cases if case.slug == slug), self.cases[0])
 
 
-class Questions(Row):
+class Questions(Record):
     """``questions.toml``."""
 
     questions: Annotated[tuple[Question, ...], Listed]

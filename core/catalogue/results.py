@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.catalogue.load import DATA, BadData, checked, load_all, read_text, shared
-from core.catalogue.schema import Citation, Citations, Evidence, Row
+from core.catalogue.schema import Citation, Citations, Evidence, Record
 
 FOLDER = DATA / "results"
 COLUMNS = (
@@ -127,7 +127,7 @@ class Names:
     citations: Mapping[str, Citation]
 
 
-class _Sources(Row):
+class _Sources(Record):
     """``sources.toml``."""
 
     papers: dict[str, str]

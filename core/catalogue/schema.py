@@ -113,13 +113,13 @@ Listed = BeforeValidator(_tuple)
 Names = Annotated[tuple[Text, ...], Listed]
 
 
-class Row(BaseModel):
+class Record(BaseModel):
     """A table of a file: strict types, no unknown fields, frozen."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
 
 
-class Citation(Row):
+class Citation(Record):
     """A source. ``read`` says in words which text was read."""
 
     key: Text
@@ -131,7 +131,7 @@ class Citation(Row):
     read: Sentence
 
 
-class Paper(Row):
+class Paper(Record):
     """The publication that introduced the system."""
 
     title: Text
@@ -142,14 +142,14 @@ class Paper(Row):
     url: Address | None = None
 
 
-class Statement(Row):
+class Statement(Record):
     """A sentence about the system (its tokenizer, its data, ...) with the keys of its citations."""
 
     text: Sentence
     sources: Keys = Field(alias="source")
 
 
-class Fact(Row):
+class Fact(Record):
     """One figure: ``value`` as it is shown, its ``unit`` ("" for a pure number or a word) and one citation key."""
 
     label: Text
@@ -167,7 +167,7 @@ _COUNTS = re.compile(
 """Arguments of configurations that must be at least 1."""
 
 
-class Size(Row):
+class Size(Record):
     """A published size, and how to build it on the meta device from a transformers class.
 
     ``architecture`` names a class of ``transformers`` (or of ``core.anatomy.own…``), ``config`` its configuration
@@ -249,7 +249,7 @@ def _first(values: dict[str, Any], names: Sequence[str]) -> str:
     return next((f"{values[name]:,}" for name in names if name in values), "")
 
 
-class HubCheckpoint(Row):
+class HubCheckpoint(Record):
     """A published checkpoint on the Hugging Face Hub, downloadable where the host allows it."""
 
     id: Annotated[str, AfterValidator(_hub_id)]
@@ -265,7 +265,7 @@ class HubCheckpoint(Row):
         return self.id.split("/")[-1]
 
 
-class Live(Row):
+class Live(Record):
     """The checkpoint that runs here for this system, and how it is related to it."""
 
     checkpoint: Slug
@@ -274,7 +274,7 @@ class Live(Row):
     note: Sentence
 
 
-class Correction(Row):
+class Correction(Record):
     """An error of a source about this system, and the right statement with its sources."""
 
     id: Text
@@ -287,7 +287,7 @@ class Correction(Row):
     """Citation keys of the finding."""
 
 
-class Ancestor(Row):
+class Ancestor(Record):
     """A root of the family tree without a record."""
 
     slug: Slug
@@ -301,7 +301,7 @@ class Ancestor(Row):
 Citations = Annotated[tuple[Citation, ...], BeforeValidator(_keyed)]
 
 
-class SharedFile(Row):
+class SharedFile(Record):
     """``shared.toml``."""
 
     citations: Citations
@@ -324,7 +324,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
 """The described properties of a system: field and heading, in display order."""
 
 
-class System(Row):
+class System(Record):
     """The record of a system; its file is ``systems/<slug>.toml``."""
 
     slug: Slug

@@ -14,7 +14,7 @@ from core.checkpoints.spec import CheckpointSpec, Measure
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """One measurement of a learning curve, after ``tokens`` training tokens, on the texts of ``split``."""
 
     tokens: int
@@ -24,12 +24,12 @@ class Point:
     value: float
 
 
-def read_curve(folder: Path) -> tuple[Point, ...]:
+def read_curve(folder: Path) -> tuple[CurvePoint, ...]:
     """The measurements in the order of the file; empty where the curve is missing or cannot be read."""
     try:
         with (folder / "curve.csv").open(newline="", encoding="utf-8") as stream:
             return tuple(
-                Point(int(row["tokens"]), float(row["minutes"]), row["split"], row["measure"], float(row["value"]))
+                CurvePoint(int(row["tokens"]), float(row["minutes"]), row["split"], row["measure"], float(row["value"]))
                 for row in csv.DictReader(stream)
             )
     except (OSError, ValueError, KeyError, TypeError):

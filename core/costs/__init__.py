@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from core.costs.memory import activations, cache_bytes, states
 from core.costs.operations import forward
-from core.costs.shape import Shape, Stack, shape_of
+from core.costs.shape import LayerShape, Shape, shape_of
 
-__all__ = ["Shape", "Stack", "activations", "cache_bytes", "forward", "shape_of", "states"]
+__all__ = ["Shape", "LayerShape", "activations", "cache_bytes", "forward", "shape_of", "states"]

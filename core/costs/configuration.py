@@ -31,7 +31,7 @@ from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
 from core.costs.remarks import no_editor
-from core.costs.shape import Kind, Shape, shape_of
+from core.costs.shape import Shape, StackKind, shape_of
 from core.errors import OutOfRange
 from core.words import counted
 
@@ -120,7 +120,7 @@ def meaning(architecture: str) -> str:
 class Configuration:
     """All values of the editor. ``decoder_layers`` applies to encoder-decoders alone. Names of fields are in links."""
 
-    kind: Kind
+    kind: StackKind
     layers: int
     decoder_layers: int
     width: int

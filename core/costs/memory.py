@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.costs.shape import Shape, Stack
+from core.costs.shape import LayerShape, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ _WHOLE = 10
 
 
 def layer(
-    stack: Stack,
+    stack: LayerShape,
     length: int,
     batch: int,
     *,

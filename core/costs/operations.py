@@ -62,7 +62,7 @@ from math import prod
 from core import anatomy
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
-from core.costs.shape import Shape, Stack
+from core.costs.shape import LayerShape, Shape
 from core.words import counted
 
 TRAINING = 3
@@ -186,7 +186,7 @@ def _tower(name: str, root: ModuleNode, ending: ModuleNode, heads: int) -> Tower
     layers = sum(copies for _, node, copies in root.walk() if node.name == "self_attn")
     tokens = shapes["position_embedding"][0]
     ffn, width = shapes["fc1"]
-    stack = Stack(
+    stack = LayerShape(
         side="encoder",
         layers=layers,
         width=width,

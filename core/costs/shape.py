@@ -25,11 +25,11 @@ from core.catalogue.schema import Size, System
 from core.checkpoints.families.architectures import has
 
 Side = Literal["encoder", "decoder"]
-Kind = Literal["encoder", "decoder", "encoder-decoder"]
+StackKind = Literal["encoder", "decoder", "encoder-decoder"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class LayerShape:
     """The layers of an encoder or a decoder. A network without attention has ``heads`` 0."""
 
     side: Side
@@ -66,7 +66,7 @@ class Stack:
 class Shape:
     """A size: its stacks (the encoder first), and what is outside them."""
 
-    stacks: tuple[Stack, ...]
+    stacks: tuple[LayerShape, ...]
     vocabulary: int
     embedding: int
     """Dimension of the token embeddings, before their projection to the hidden size, if any."""
@@ -82,12 +82,12 @@ class Shape:
     """How often each stored layer is applied (ALBERT: 12)."""
 
     @property
-    def main(self) -> Stack:
+    def main(self) -> LayerShape:
         """The decoder, or the only stack."""
         return self.stacks[-1]
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> StackKind:
         """Its stacks in a word."""
         return "encoder-decoder" if self.two_sided else self.main.side
 
@@ -150,7 +150,7 @@ def read(config: Any, architecture: str, branch: str, root: ModuleNode) -> Shape
     return _shape(config, (_stack(config, side, gated=gated, cross=False),))
 
 
-def _shape(config: Any, stacks: tuple[Stack, ...]) -> Shape:
+def _shape(config: Any, stacks: tuple[LayerShape, ...]) -> Shape:
     groups = getattr(config, "num_hidden_groups", 0)
     experts = int(_first(config, _EXPERTS) or 0)
     return Shape(
@@ -166,7 +166,7 @@ def _shape(config: Any, stacks: tuple[Stack, ...]) -> Shape:
     )
 
 
-def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
+def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> LayerShape:
     if len(set(getattr(config, "layers_block_type", ()))) > 1:
         raise AttributeError(f"{type(config).__name__} describes layers of several kinds")
     width = int(_need(config, _WIDTH))
@@ -175,7 +175,7 @@ def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
     if not heads:  # a state-space model, whose state does not grow with the text
         inner = int(getattr(config, "intermediate_size", 0) or 0)
         state = inner * (getattr(config, "state_size", 0) + getattr(config, "conv_kernel", 0))
-        return Stack(side, layers, width, 0, 0, 0, 0, inner, gated, cross, (0,) * layers, 0, constant=state)
+        return LayerShape(side, layers, width, 0, 0, 0, 0, inner, gated, cross, (0,) * layers, 0, constant=state)
     kv_heads = int(getattr(config, "num_key_value_heads", 0) or heads)
     latent = int(getattr(config, "kv_lora_rank", 0) or 0)
     if latent:
@@ -184,7 +184,7 @@ def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> Stack:
     else:
         head_dim = value_dim = int(_first(config, _HEAD_DIM) or width // heads)
         cached = 2 * kv_heads * head_dim
-    return Stack(
+    return LayerShape(
         side=side,
         layers=layers,
         width=width,

@@ -28,7 +28,7 @@ from core.language.text import clean
 from core.language.tokens import check_length, label
 from core.sparse import bigbird, longformer, windowed
 from core.sparse.encoder import Progress as LayerProgress
-from core.sparse.encoder import Run
+from core.sparse.encoder import TimedPass
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, total_scores
 
 Progress = Callable[[float, str], object]
@@ -175,7 +175,7 @@ def compare(
     layers, heads, positions = bigbird.shape_of(model)
     settings = {"sparse": sparsity, "full": None}
 
-    def run(variant: str, progress: LayerProgress) -> Run:
+    def run(variant: str, progress: LayerProgress) -> TimedPass:
         return bigbird.forward(model, long.ids, long.masks, settings[variant], progress=progress)
 
     bigbird.forward(model, long.ids[:64], [0], None)  # the first pass of a process pays for starting threads
@@ -214,7 +214,7 @@ def compare_windows(
     layers, heads, positions = longformer.shape_of(model)
     globals_of: dict[str, tuple[int, ...]] = {"full": chosen, "chosen": chosen, "start": (0,), "none": ()}
 
-    def run(variant: str, progress: LayerProgress) -> Run:
+    def run(variant: str, progress: LayerProgress) -> TimedPass:
         return longformer.forward(
             model, long.ids, long.masks, side, globals_of[variant], full=variant == "full", progress=progress
         )
@@ -237,13 +237,13 @@ def compare_windows(
 def _passes(
     names: Mapping[str, str],
     timed: Sequence[str],
-    run: Callable[[str, LayerProgress], Run],
+    run: Callable[[str, LayerProgress], TimedPass],
     progress: Progress | None,
-) -> dict[str, list[Run]]:
+) -> dict[str, list[TimedPass]]:
     """One pass of each variant in ``names``, and three alternating passes of the ``timed`` ones if they are quick."""
     passes = 0
 
-    def run_once(variant: str) -> Run:
+    def run_once(variant: str) -> TimedPass:
         nonlocal passes
         number, passes = passes, passes + 1
 
@@ -260,7 +260,7 @@ def _passes(
     return runs
 
 
-def _cost(runs: Sequence[Run], scores: int, of_a_layer: int, peak: int) -> AttentionCost:
+def _cost(runs: Sequence[TimedPass], scores: int, of_a_layer: int, peak: int) -> AttentionCost:
     alone = [run.attention_seconds for run in runs]
     return AttentionCost(
         scores=scores,
@@ -275,7 +275,7 @@ def _cost(runs: Sequence[Run], scores: int, of_a_layer: int, peak: int) -> Atten
 
 
 def _masked_words(
-    checkpoint: Checkpoint, long: LongText, runs: Sequence[Run], k: int, by: int, compared: tuple[int, int]
+    checkpoint: Checkpoint, long: LongText, runs: Sequence[TimedPass], k: int, by: int, compared: tuple[int, int]
 ) -> tuple[MaskedWord, ...]:
     """The masks, their words ordered by run number ``by``, with the distance between the two runs ``compared``."""
     from scipy.special import softmax

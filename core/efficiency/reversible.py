@@ -36,7 +36,7 @@ def stored_by_depth(checkpoint: Checkpoint, ids: tuple[int, ...], depths: Sequen
     """The bytes at each depth for a text (`core.efficiency.buckets.prepare`) of a Reformer."""
     model = copy.deepcopy(checkpoint.model).requires_grad_(True)
     own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
-    run = reformer.Run(model, len(ids), int(model.config.num_hashes), reformer.SEED)
+    run = reformer.HashedPass(model, len(ids), int(model.config.num_hashes), reformer.SEED)
     with torch.no_grad():
         embedded = run.embedded(torch.tensor([list(ids)]))
     count = len(model.reformer.encoder.layers)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from core.attention.inside.block import Wire
 from core.attention.inside.steps import ENCODER, Step
 from core.attention.trace import Floats
-from core.figures.heatmap import Kind, Labels, cells, heat_map, tokens
+from core.figures.heatmap import Labels, ValueKind, cells, heat_map, tokens
 from core.figures.labels import sentence
 from core.figures.plot import TURNED, Json, box, figure, title
 from core.lazy import go
@@ -242,7 +242,7 @@ def _map(
     queries: Sequence[str],
     keys: Sequence[str],
     theme: Theme,
-    scale: Kind | tuple[str],
+    scale: ValueKind | tuple[str],
     ends: tuple[float, float],
     what: str,
     *,
@@ -298,7 +298,7 @@ Shape = Literal["step", "sum", "norm"]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class StepPlace:
     """The position of a step."""
 
     x: int
@@ -332,14 +332,14 @@ class Flow:
 
     width: int
     height: int
-    points: tuple[Point, ...]
+    points: tuple[StepPlace, ...]
     lines: tuple[Line, ...]
     boxes: tuple[Box, ...]
 
 
 def flow(steps: Sequence[Step], wires: Sequence[Wire]) -> Flow:
     """The drawing of a block; each part has a heading of `HEADING` pixels above its rows of `ROW`."""
-    points: list[Point] = []
+    points: list[StepPlace] = []
     boxes: list[Box] = []
     top = 0
     for part, group in groupby(range(len(steps)), key=lambda i: steps[i].part):
@@ -354,7 +354,7 @@ def flow(steps: Sequence[Step], wires: Sequence[Wire]) -> Flow:
             shape: Shape = (
                 "sum" if steps[row].name in ("residual", "sum") else "norm" if "norm" in steps[row].name else "step"
             )
-            points.append(Point(LEFT + LANE * wire.lane, top + ROW // 2, shape, wire.outside == ENCODER))
+            points.append(StepPlace(LEFT + LANE * wire.lane, top + ROW // 2, shape, wire.outside == ENCODER))
             top += ROW
     lanes = {(start, end): lane_of(wires, start, end) for end, wire in enumerate(wires) for start in wire.of}
     lines = tuple(Line(*ends, _path(points[ends[0]], points[ends[1]], LEFT + LANE * lanes[ends])) for ends in lanes)
@@ -372,7 +372,7 @@ def lane_of(wires: Sequence[Wire], start: int, end: int) -> int:
     return next((lane for lane in ends if lane not in between), 1 + max(wire.lane for wire in wires))
 
 
-def _path(start: Point, end: Point, x: int) -> str:
+def _path(start: StepPlace, end: StepPlace, x: int) -> str:
     """Sideways to the lane at ``x``, down in it, and sideways again."""
     path = f"M{start.x} {start.y}"
     if x != start.x:

@@ -20,7 +20,7 @@ _MODEL = 118
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class ModelWeights:
     """One word's attention weights in one model."""
 
     title: str
@@ -62,7 +62,7 @@ def sharp_and_idle(
     )
 
 
-def word_bars(words: Sequence[str], chosen: int, models: Sequence[Row], *, theme: Theme) -> go.Figure:
+def word_bars(words: Sequence[str], chosen: int, models: Sequence[ModelWeights], *, theme: Theme) -> go.Figure:
     """Attention weights from one word in several models: bars from 0 to 1 over all words and one for other tokens.
 
     Gray where a model never computes a weight. The chosen word is marked in each row.

@@ -22,7 +22,7 @@ from core.lazy import go
 from core.theme import BLACK, MONO, WHITE, Theme
 from core.words import distinct
 
-Kind = Literal["amounts", "differences"]
+ValueKind = Literal["amounts", "differences"]
 
 _WEIGHTS = (0.2126, 0.7152, 0.0722)
 """What red, green and blue add to the luminance of a color (WCAG)."""
@@ -81,7 +81,7 @@ def cells(
     across: Labels,
     theme: Theme,
     *,
-    scale: Kind | Sequence[str] = "amounts",
+    scale: ValueKind | Sequence[str] = "amounts",
     ends: tuple[float, float] | None = None,
     colorbar: str | Json | None = None,
     **trace: Any,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.checkpoints.listing import Point
+from core.checkpoints.listing import CurvePoint
 from core.figures.labels import label, sentence
 from core.figures.plot import BELOW, DASHES, SYMBOLS, Json, Trace, figure, scatter, ticks, title, upright
 from core.lazy import go
@@ -107,7 +107,7 @@ def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str]) -> str:
     return sentence("Lines", measure=measure, lines="; ".join(ends))
 
 
-def learning_curve(points: Sequence[Point], measure: str, accent: str, *, theme: Theme) -> go.Figure:
+def learning_curve(points: Sequence[CurvePoint], measure: str, accent: str, *, theme: Theme) -> go.Figure:
     """One model's ``measure`` against millions of tokens, a line for each set of texts."""
     splits = list(dict.fromkeys(point.split for point in points if point.measure == measure))
     lines = []

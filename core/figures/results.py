@@ -42,7 +42,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SizedFigure:
     """One figure against size."""
 
     series: str
@@ -109,7 +109,7 @@ def dots(rows: Sequence[Dot], axis: str, *, theme: Theme) -> go.Figure:
     )
 
 
-def scaling(points: Sequence[Point], axis: str, colors: Mapping[str, str], *, theme: Theme) -> go.Figure:
+def scaling(points: Sequence[SizedFigure], axis: str, colors: Mapping[str, str], *, theme: Theme) -> go.Figure:
     """A measure against parameters on a logarithmic axis, one line a series.
 
     :param colors: the color of each series; marker and dash tell them apart as well.
@@ -168,7 +168,7 @@ def dots_alt(rows: Sequence[Dot], measure: str) -> str:
     return f"{headline}: {'; '.join(parts)}."
 
 
-def scaling_alt(points: Sequence[Point], measure: str) -> str:
+def scaling_alt(points: Sequence[SizedFigure], measure: str) -> str:
     """The points in words, for screen readers."""
     parts = [f"{p.series} {p.text}, {short(p.parameters)} parameters, {p.printed}" for p in points]
     return sentence("Results: scale", measure=measure, points="; ".join(parts))
@@ -217,13 +217,13 @@ def _range(rows: Sequence[Dot]) -> list[float]:
     return [min(values) - room, max(values) + room]
 
 
-def _decades(points: Sequence[Point]) -> list[float]:
+def _decades(points: Sequence[SizedFigure]) -> list[float]:
     low, high = (log10(edge(p.parameters for p in points)) for edge in (min, max))
     room = max(0.12 * (high - low), 0.15)
     return [low - room, high + room]
 
 
-def _text_position(point: Point, points: Sequence[Point]) -> str:
+def _text_position(point: SizedFigure, points: Sequence[SizedFigure]) -> str:
     """The text position that keeps a point's name off its own line and away from a nearby series."""
     own = sorted((p for p in points if p.series == point.series), key=lambda p: (p.parameters, p.value))
     rising = own[-1].value >= own[0].value

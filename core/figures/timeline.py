@@ -81,7 +81,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Marker:
     """A labeled marker: center, radius and name."""
 
     x: float
@@ -90,7 +90,7 @@ class Point:
     name: str
 
 
-def place_labels(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]:
+def place_labels(points: Sequence[Marker], bounds: Box) -> tuple[Box | None, ...]:
     """A box for every label, clear of each other and of the markers; None where no position was free."""
     near = [sum(abs(p.x - q.x) < 90 and abs(p.y - q.y) < 40 for q in points) for p in points]
     order = sorted(range(len(points)), key=lambda i: (-near[i], points[i].x))
@@ -104,7 +104,7 @@ def place_labels(points: Sequence[Point], bounds: Box) -> tuple[Box | None, ...]
     return tuple(best)
 
 
-def _place_in_order(points: Sequence[Point], bounds: Box, order: Sequence[int]) -> list[Box | None]:
+def _place_in_order(points: Sequence[Marker], bounds: Box, order: Sequence[int]) -> list[Box | None]:
     """A box for every label, placed in this order."""
     taken = [Box(p.x - p.r - 1, p.y - p.r - 1, 2 * p.r + 2, 2 * p.r + 2) for p in points]
     leads: list[tuple[float, float, float, float]] = []
@@ -124,7 +124,7 @@ def _place_in_order(points: Sequence[Point], bounds: Box, order: Sequence[int]) 
     return boxes
 
 
-def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:
+def _free(point: Marker, taken: Sequence[Box], bounds: Box) -> list[Box]:
     """Positions for a point's label inside ``bounds`` and clear of the ``taken`` boxes, best first."""
     width = text_width(point.name)
     left, top = _around(point, width)
@@ -138,7 +138,7 @@ def _free(point: Point, taken: Sequence[Box], bounds: Box) -> list[Box]:
     ]
 
 
-def _around(point: Point, width: float) -> tuple[Numbers, Numbers]:
+def _around(point: Marker, width: float) -> tuple[Numbers, Numbers]:
     """Left and top of candidate positions, best first: right, left, above, below, then rings of :data:`_TURNS`."""
     angle = 2 * np.pi * np.arange(_TURNS) / _TURNS
     dx, dy = (np.tile(part, len(_RINGS)) for part in (np.cos(angle), np.sin(angle)))
@@ -328,7 +328,7 @@ def _by_size(shown: Sequence[Entry], span: tuple[int, int], width: float, height
         return height - strip / 2 if parameters is None else bottom - (math.log10(parameters) - low) * scale
 
     spots = _apart([(x0 + entry.at * step, y_of(entry.largest)) for entry in shown], step)
-    points = [Point(x, y, _DOT, entry.name) for (x, y), entry in zip(spots, shown, strict=True)]
+    points = [Marker(x, y, _DOT, entry.name) for (x, y), entry in zip(spots, shown, strict=True)]
     boxes = place_labels(points, Box(_LEFT, AXIS, width - _LEFT, height - AXIS))
     marks = tuple(
         Mark(entry.slug, point.x, point.y, _DOT, box, y_of(entry.smallest))

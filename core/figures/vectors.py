@@ -41,7 +41,7 @@ _SCALE = 44
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PlanePoint:
     """One vector on a plane."""
 
     x: float
@@ -107,7 +107,7 @@ def style(groups: Sequence[str], theme: Theme) -> dict[str, tuple[str, str]]:
     }
 
 
-def plane(points: Sequence[Point], titles: tuple[str, str], *, theme: Theme) -> go.Figure:
+def plane(points: Sequence[PlanePoint], titles: tuple[str, str], *, theme: Theme) -> go.Figure:
     """Points on a plane with equal scales, a symbol and a color for each group."""
     groups = style([point.group for point in points], theme)
     traces = []
@@ -159,7 +159,7 @@ def _span(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
 
 
-def _hover(point: Point) -> str:
+def _hover(point: PlanePoint) -> str:
     """The sentence with its word in bold, broken into lines."""
     before, word, after = point.hover
     lines, room = [""], _HOVER

@@ -33,7 +33,7 @@ LANGUAGES = {"en": "English", "fr": "French"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BilingualInput:
     """The model's input; n values each."""
 
     ids: tuple[int, ...]
@@ -47,7 +47,7 @@ class Joined:
 
     tokens: tuple[Token, ...]
     """The n original tokens, those of masked words included."""
-    row: Row
+    row: BilingualInput
     """The input, with the mask's id at ``masked``."""
     masked: tuple[int, ...]
     second: int
@@ -65,7 +65,7 @@ class PairPrediction:
     """From its own sentence alone; ``position`` counts in that."""
 
 
-def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> Row:
+def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> BilingualInput:
     """A row of sentences (language, ids), each between two ``end`` tokens, with positions from 0."""
     ids: list[int] = []
     langs: list[int] = []
@@ -74,7 +74,7 @@ def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> Row:
         ids += [end, *tokens, end]
         langs += [language] * (len(tokens) + 2)
         positions += range(len(tokens) + 2)
-    return Row(tuple(ids), tuple(langs), tuple(positions))
+    return BilingualInput(tuple(ids), tuple(langs), tuple(positions))
 
 
 def numbers(checkpoint: Checkpoint) -> tuple[int, int]:
@@ -123,7 +123,7 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, chosen: Collection[
     row = layout([(n, [t.id for t in side]) for n, side in zip(languages, sides, strict=True)], int(end))
     masked = masked_positions(tokens, int(mask), chosen)
     ids = tuple(int(mask) if i in masked else token for i, token in enumerate(row.ids))
-    return Joined(tokens, Row(ids, row.langs, row.positions), masked, len(sides[0]) + 2)
+    return Joined(tokens, BilingualInput(ids, row.langs, row.positions), masked, len(sides[0]) + 2)
 
 
 def predict(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[PairPrediction, ...]:
@@ -135,12 +135,14 @@ def predict(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[PairPre
     for start, stop in ((0, joined.second), (joined.second, len(joined.tokens))):
         in_sentence = [i for i in joined.masked if start <= i < stop]
         if in_sentence:
-            row = Row(joined.row.ids[start:stop], joined.row.langs[start:stop], joined.row.positions[start:stop])
+            row = BilingualInput(
+                joined.row.ids[start:stop], joined.row.langs[start:stop], joined.row.positions[start:stop]
+            )
             alone |= dict(zip(in_sentence, _best(checkpoint, row, [i - start for i in in_sentence], k), strict=True))
     return tuple(PairPrediction(i, joint, alone[i]) for i, joint in zip(joined.masked, with_translation, strict=True))
 
 
-def scores(model: Any, row: Row, positions: Sequence[int]) -> Tensor:
+def scores(model: Any, row: BilingualInput, positions: Sequence[int]) -> Tensor:
     """(M, V) scores over the vocabulary at ``positions`` of a row."""
     with torch.inference_mode():
         ids, langs, position_ids = (
@@ -152,5 +154,5 @@ def scores(model: Any, row: Row, positions: Sequence[int]) -> Tensor:
         return every[0, list(positions)].float()
 
 
-def _best(checkpoint: Checkpoint, row: Row, positions: Sequence[int], k: int) -> tuple[MaskPrediction, ...]:
+def _best(checkpoint: Checkpoint, row: BilingualInput, positions: Sequence[int], k: int) -> tuple[MaskPrediction, ...]:
     return likeliest(checkpoint.tokenizer, positions, scores(checkpoint.model, row, positions).softmax(-1), k)

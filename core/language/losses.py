@@ -30,7 +30,7 @@ from core.objectives.replaced import REPLACED
 
 BITS = 1 / math.log(2)
 """Bits in a nat."""
-Kind = Literal["masks", "next", "order", "translation", "written", "pair", "verdicts"]
+LossKind = Literal["masks", "next", "order", "translation", "written", "pair", "verdicts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Losses:
         return sum(nats) / len(nats) if nats else None
 
 
-def losses(checkpoint: Checkpoint, example: Example, kind: Kind) -> Losses:
+def losses(checkpoint: Checkpoint, example: Example, kind: LossKind) -> Losses:
     """The losses of ``example``.
 
     Args:
@@ -126,7 +126,9 @@ def _with_translation(checkpoint: Checkpoint, example: Example, ids: Tensor, tar
     languages = bilingual.numbers(checkpoint)
     langs = tuple(languages[cell.segment] for cell in example.source)
     positions = tuple(int(cell.position or 0) for cell in example.source)
-    return bilingual.scores(checkpoint.model, bilingual.Row(tuple(ids[0].tolist()), langs, positions), targets)
+    return bilingual.scores(
+        checkpoint.model, bilingual.BilingualInput(tuple(ids[0].tolist()), langs, positions), targets
+    )
 
 
 def _of_decoder(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: Sequence[int]) -> Tensor:
@@ -135,7 +137,7 @@ def _of_decoder(checkpoint: Checkpoint, example: Example, ids: Tensor, positions
     return scores
 
 
-_LOGITS: dict[Kind, Callable[[Checkpoint, Example, Tensor, Sequence[int]], Tensor]] = {
+_LOGITS: dict[LossKind, Callable[[Checkpoint, Example, Tensor, Sequence[int]], Tensor]] = {
     "masks": _at_masks,
     "next": _next,
     "order": _in_order,

@@ -39,7 +39,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MemoryReading:
     """A text with and without the memory."""
 
     tokens: tuple[Token, ...]
@@ -137,7 +137,7 @@ def influence(attended: npt.NDArray[np.bool_]) -> tuple[int, ...]:
     return tuple(furthest)
 
 
-def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory: int | None = None) -> Reading:
+def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory: int | None = None) -> MemoryReading:
     """Process ``text`` in segments, with the memory and without.
 
     Raises:
@@ -164,7 +164,7 @@ def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory
         raise InputUnusable("A single token has no earlier segment to cache. Type a sentence or more.")
     attended = weights(model, whole, segment=segment, memory=memory)
     back = np.arange(len(whole))[:, None] - np.arange(len(whole))[None, :]
-    return Reading(
+    return MemoryReading(
         describe(tokenizer, whole[1:]),
         segment,
         memory,

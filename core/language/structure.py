@@ -46,7 +46,11 @@ def from_boundaries(checkpoint: Checkpoint, masked: MaskedText, k: int) -> tuple
     return likeliest(checkpoint.tokenizer, masked.positions, chances, k)
 
 
-KINDS: Mapping[unified.Kind, str] = {"both": "both sides", "left": "left to right", "seq2seq": "sequence to sequence"}
+KINDS: Mapping[unified.UnifiedMask, str] = {
+    "both": "both sides",
+    "left": "left to right",
+    "seq2seq": "sequence to sequence",
+}
 """The masks that a page compares."""
 
 
@@ -59,7 +63,9 @@ def pair_tokens(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[
     return a, b
 
 
-def under_masks(checkpoint: Checkpoint, first: str, second: str, at: int, k: int) -> dict[unified.Kind, MaskPrediction]:
+def under_masks(
+    checkpoint: Checkpoint, first: str, second: str, at: int, k: int
+) -> dict[unified.UnifiedMask, MaskPrediction]:
     """The ``k`` most probable tokens in place of token ``at`` of the second text, under each attention mask.
 
     Left to right, both texts are one, as in training. Raises as `pair_tokens`.
@@ -67,7 +73,7 @@ def under_masks(checkpoint: Checkpoint, first: str, second: str, at: int, k: int
     a, b = ([token.id for token in side] for side in pair_tokens(checkpoint, first, second))
     tokenizer, model = checkpoint.tokenizer, checkpoint.model
     begin, end, mask = (int(i or 0) for i in (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id))
-    found: dict[unified.Kind, MaskPrediction] = {}
+    found: dict[unified.UnifiedMask, MaskPrediction] = {}
     for kind in KINDS:
         opening = [begin, *a] if kind == "left" else [begin, *a, end]
         row, position = [*opening, *b, end], len(opening) + at

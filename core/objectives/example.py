@@ -23,7 +23,7 @@ from core.patterns import mask
 
 Bools = NDArray[np.bool_]
 
-Kind = Literal["encoder", "decoder", "cross", "query"]
+MaskKind = Literal["encoder", "decoder", "cross", "query"]
 Change = Literal["none", "masked", "random", "replaced", "unchanged", "inserted", "moved", "special"]
 """What happened to a position. ``none``: nothing. ``masked``: it holds a mask token or a sentinel. ``random``: another
 token, sampled from the vocabulary. ``replaced``: another token, sampled from a model. ``unchanged``: chosen as a target
@@ -65,7 +65,7 @@ class Label:
 class Visible:
     """The mask of one kind of attention."""
 
-    kind: Kind
+    kind: MaskKind
     queries: tuple[str, ...]
     keys: tuple[str, ...]
     allowed: Bools  # (queries, keys), True where a score is computed
@@ -91,12 +91,12 @@ class Example:
         return tuple(index for index, cell in enumerate(self.source) if cell.target is not None)
 
 
-def full(cells: Sequence[Cell], kind: Kind = "encoder") -> Visible:
+def full(cells: Sequence[Cell], kind: MaskKind = "encoder") -> Visible:
     """Every position attends to every other."""
     return Visible(kind, (names := tuple(cell.token for cell in cells)), names, mask(patterns.full, len(names)))
 
 
-def causal(cells: Sequence[Cell], kind: Kind = "decoder") -> Visible:
+def causal(cells: Sequence[Cell], kind: MaskKind = "decoder") -> Visible:
     """Every position attends to itself and to those before it."""
     return Visible(kind, (names := tuple(cell.token for cell in cells)), names, mask(patterns.causal, len(names)))
 

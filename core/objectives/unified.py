@@ -32,17 +32,17 @@ from core.errors import InputUnusable
 from core.objectives import masked
 from core.objectives.example import Bools, Example, Visible
 
-Kind = Literal["both", "seq2seq", "left", "right"]
-SHARES: dict[Kind, float] = {"both": 1 / 3, "seq2seq": 1 / 3, "left": 1 / 6, "right": 1 / 6}
+UnifiedMask = Literal["both", "seq2seq", "left", "right"]
+SHARES: dict[UnifiedMask, float] = {"both": 1 / 3, "seq2seq": 1 / 3, "left": 1 / 6, "right": 1 / 6}
 SINGLE = 0.8
 
 
-def draw(rng: np.random.Generator) -> Kind:
+def draw(rng: np.random.Generator) -> UnifiedMask:
     """The attention mask of one row, sampled with the published shares."""
     return list(SHARES)[int(rng.choice(len(SHARES), p=list(SHARES.values())))]
 
 
-def attention_mask(kind: Kind, length: int, first: int) -> Bools:
+def attention_mask(kind: UnifiedMask, length: int, first: int) -> Bools:
     """(length, length) True where the query (row) attends to the key (column); the first text has ``first`` tokens."""
     before = np.tri(length, dtype=np.bool_)
     if kind == "both":
@@ -74,7 +74,7 @@ def corrupt(
     second: Sequence[str],
     vocabulary: Sequence[str],
     rng: np.random.Generator,
-    kind: Kind,
+    kind: UnifiedMask,
     *,
     rate: float = masked.RATE,
     mask: str = "[MASK]",

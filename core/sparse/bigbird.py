@@ -100,7 +100,7 @@ def forward(
     sparsity: Sparsity | None,
     *,
     progress: encoder.Progress | None = None,
-) -> encoder.Run:
+) -> encoder.TimedPass:
     """One pass of a ``BigBirdForMaskedLM`` in evaluation mode over one text.
 
     Args:

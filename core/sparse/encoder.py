@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class TimedPass:
     """The output of one timed pass."""
 
     logits: NDArray[np.float32]  # (positions, vocabulary)
@@ -83,7 +83,7 @@ def last_states(model: Any, ids: Tensor, attend: Attend, progress: Progress | No
 
 def timed(
     model: Any, head: Any, ids: Sequence[int], positions: Sequence[int], attend: Attend, progress: Progress | None
-) -> Run:
+) -> TimedPass:
     """One pass over a text, and the logits that ``head`` gives at ``positions``."""
     with torch.inference_mode():
         spent = 0.0
@@ -98,7 +98,7 @@ def timed(
         began = perf_counter()
         hidden = last_states(model, torch.tensor([list(ids)], dtype=torch.long), timed_attention, progress)
         logits: Tensor = head(hidden[0, list(positions)])
-        return Run(logits.float().numpy().copy(), perf_counter() - began, spent)
+        return TimedPass(logits.float().numpy().copy(), perf_counter() - began, spent)
 
 
 def first_head(model: Any, ids: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:

@@ -77,7 +77,7 @@ def forward(
     *,
     full: bool = False,
     progress: encoder.Progress | None = None,
-) -> encoder.Run:
+) -> encoder.TimedPass:
     """One pass of a model in evaluation mode over one text, in plain matrix products.
 
     Args:

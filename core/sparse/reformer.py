@@ -171,7 +171,7 @@ def states(
         InputEmpty, InputTooLong: no token, or more than the model has positions for.
     """
     with torch.inference_mode():
-        run = Run(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
+        run = HashedPass(model, _checked(model, ids), int(model.config.num_hashes) if rounds is None else rounds, seed)
         first = second = run.embedded(ids)
         for index in range(len(model.reformer.encoder.layers)):
             first, second = run.layer(index, first, second, record)
@@ -190,7 +190,7 @@ def _checked(model: Any, ids: Tensor) -> int:
     return n
 
 
-class Run:
+class HashedPass:
     """The attention of one forward pass, with its padding and rotations."""
 
     def __init__(self, model: Any, n: int, rounds: int, seed: int) -> None:
@@ -301,7 +301,7 @@ def inversion_error(model: Any, ids: Sequence[int]) -> float:
     The largest absolute error, divided by the largest absolute value.
     """
     with torch.inference_mode():
-        run = Run(model, len(ids), int(model.config.num_hashes), SEED)
+        run = HashedPass(model, len(ids), int(model.config.num_hashes), SEED)
         first = second = embedded = run.embedded(torch.tensor([list(ids)]))
         layers = model.reformer.encoder.layers
         for index in range(len(layers)):

@@ -41,7 +41,7 @@ from core.tokenizers.samples import whole
 from core.turns import turns
 from core.words import SIGN, WORD
 
-Kind = Literal["bpe", "wordpiece", "unigram"]
+TokenizerKind = Literal["bpe", "wordpiece", "unigram"]
 MOST_TEXT = 4_000
 """Characters of a training text."""
 MOST = 1_500
@@ -76,7 +76,7 @@ class Piece:
 class Trained:
     """A vocabulary learned from one text, at all its sizes."""
 
-    kind: Kind
+    kind: TokenizerKind
     words: Mapping[str, int]
     learning: Learning | None
     """The merges; None for Unigram."""
@@ -118,7 +118,7 @@ class Trained:
         return [[Piece(match, match in known) for match in bpe.encode(word, ranks)] for word in words]
 
 
-def words_of(text: str, kind: Kind) -> list[str]:
+def words_of(text: str, kind: TokenizerKind) -> list[str]:
     """The words of ``text`` in order, the input of the algorithm."""
     words = []
     for match in _WORD.finditer(text):
@@ -127,7 +127,7 @@ def words_of(text: str, kind: Kind) -> list[str]:
     return words
 
 
-def train(text: str, kind: Kind) -> Trained:
+def train(text: str, kind: TokenizerKind) -> Trained:
     """Learn a vocabulary from ``text``.
 
     Raises:

@@ -16,7 +16,7 @@ from core.doctor import NEEDED
 from core.settings import ROOT
 from core.ui.section import Section, View
 from core.ui.sources.corrections import EVIDENCE, citations_list
-from core.ui.tables import Row, TextTable, text_table
+from core.ui.tables import TableRow, TextTable, text_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ def about(view: View) -> None:
     used = attribution()
     for part, listed in (("Texts", used.texts), ("Weights", used.weights), ("Scripts", used.scripts)):
         view.say(part)
-        works: list[Row] = [(work.name, (work.by, work.url or ""), work.licence, work.use) for work in listed]
+        works: list[TableRow] = [(work.name, (work.by, work.url or ""), work.licence, work.use) for work in listed]
         text_table(TextTable(("Work", "By", "License", "Used for"), works, caption=part, widths=(24, 28, 16, 32)))
     view.say("Versions")
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         ("Transformer Atlas", __version__, "Apache-2.0"),
         ("Python", platform.python_version(), "PSF"),
         *((name, *_installed(name)) for name in LIBRARIES),

@@ -18,7 +18,7 @@ from core.attention.views.export import head_table
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import AtlasError
 from core.figures import attention as figures
-from core.figures.heads import ELSEWHERE, Row, word_bars
+from core.figures.heads import ELSEWHERE, ModelWeights, word_bars
 from core.figures.labels import percent
 from core.language.side_by_side import split
 from core.language.text import clean
@@ -256,7 +256,7 @@ def _bars(shown: Sequence[_Shown], sentence: _Sentence, state: PageState) -> Non
     """Draw the attention of the selected word in every model."""
     words, word = sentence.words, sentence.selection.at
     rows = [
-        Row(
+        ModelWeights(
             model.spec.name,
             accent(model.spec.branch),
             model.read.attention_map.weights[model.layer, model.head, word],

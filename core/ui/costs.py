@@ -21,7 +21,7 @@ from core.links.parameters import Value
 from core.ui.formulas import formula
 from core.ui.glossary import Linker, caption, plain_terms
 from core.ui.page import base_path
-from core.ui.tables import Link, Row, TextTable, text_table
+from core.ui.tables import Link, TableRow, TextTable, text_table
 from core.words import counted
 
 
@@ -131,7 +131,7 @@ def computed_table(system: System, size: str) -> None:
     """Draw the costs of one size, and a link to the calculators if they support it."""
     computed = lines(system.slug, size)
     linker = Linker("costs")
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (linker.rich(line.what), (line.value, linker.rich(line.note)), formulas()[line.formula].name)
         for line in computed
     ]
@@ -168,7 +168,7 @@ def computed_panel(system: System) -> None:
     deviations = differences([system])
     if not deviations:
         return
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (row.size.name, row.size.published_as, f"{row.counted:,}", f"{row.share:+.1%}", row.why) for row in deviations
     ]
     st.subheader(content("branch", "costs").label("differences"), anchor=False)

@@ -18,7 +18,7 @@ from core.ui.costs import computed_panel
 from core.ui.glossary import Linker, caption, markdown, plain_terms, rich_terms, sentences
 from core.ui.links import page_link
 from core.ui.page import base_path, plain
-from core.ui.tables import Link, Row, TextTable, text_table
+from core.ui.tables import Link, TableRow, TextTable, text_table
 from core.words import first_sentence
 
 _MOST_RESULTS = 5
@@ -106,7 +106,7 @@ def _properties(system: System, words: Content) -> None:
     st.subheader("Properties and figures", anchor=False, help=words.part("Evidence"))
     linker = Linker("facts.properties")
     read = [(heading, text) for heading, text in system.statements() if text.sources != ("words",)]
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (linker.rich(heading), linker.rich(statement.text), _source_cell(system, statement.sources))
         for heading, statement in read
     ]
@@ -135,7 +135,7 @@ def _sizes(system: System, words: Content) -> None:
     except (AtlasError, OSError):  # the trees of a new system are not stored yet
         counted = {}
     st.subheader("Sizes: published and counted here", anchor=False)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for size in system.sizes:
         count = counted.get(size.name)
         rows.append(
@@ -173,7 +173,7 @@ def _results(system: System, words: Content) -> None:
         return
     st.subheader("Results", anchor=False)
     linker = Linker("results.brief")
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (
             linker.rich(row.measure.title),
             row.printed,
@@ -214,7 +214,7 @@ def _corrections(system: System, words: Content) -> None:
         return
     st.subheader(words.label("corrections"), anchor=False)
     linker = Linker("facts.corrections")
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (
             linker.rich(item.claim),
             _short(system.citation(item.claimed_by)),

@@ -17,7 +17,7 @@ from core.ui.page import base_path, css, plain, presenting
 from core.ui.param import Choice, Text
 from core.ui.search import KINDS, by_kind, hit_link
 from core.ui.section import Section, View
-from core.ui.tables import Cell, Link, Rich, Row, TextTable, text_table
+from core.ui.tables import Cell, Link, Rich, TableRow, TextTable, text_table
 
 ALL = "All"
 _MOST = 120
@@ -75,7 +75,7 @@ def _table(view: View, shown: Sequence[Term]) -> None:
         info(view.words.part("No term"))
         return
     view.note("Count", shown=len(shown), every=len(glossary.terms()))
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         ((Link(entry.name, href(entry)), ", ".join(entry.aliases)), entry.text, _links_of(entry)) for entry in shown
     ]
     many = len(shown) > _INDEX

@@ -101,7 +101,7 @@ class Code:
 Part = str | Link | Rich | Mark | Code
 Cell = Part | tuple[Part, ...]
 """A text, or a text and smaller remarks below it ("" for no text). Never HTML: everything is escaped here."""
-Row = tuple[Cell, ...]
+TableRow = tuple[Cell, ...]
 
 STYLE = css("text-table")
 
@@ -115,7 +115,7 @@ class TextTable:
     """
 
     headings: tuple[str, ...]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     caption: str
     widths: tuple[int, ...]
     numeric: tuple[int, ...] = ()

@@ -30,7 +30,7 @@ from core.ui.page import BRANCH_TITLES, accent, base_path, plain
 from core.ui.panel import offer_drawing, offer_table
 from core.ui.param import Carried, Choice, Words
 from core.ui.section import Section, View
-from core.ui.tables import Link, Part, Row, TextTable, text_table
+from core.ui.tables import Link, Part, TableRow, TextTable, text_table
 
 WIDTHS = {"branch": (460, 520, 600, 700, 820, 940, 1060, 1200, 1360), "size": (600, 700, 780, 860, 940, 1120, 1300)}
 """Widths in pixels for which a layout is computed: lanes are quick, but free space for names takes a while to find."""
@@ -275,7 +275,7 @@ def _line_of_descent(view: View, line: Sequence[Entry], name: str, slug: str) ->
     text_table(TextTable(("Step", "When", "What changed"), rows, caption, widths=(27, 15, 58)))
 
 
-def steps(line: Sequence[Entry], linker: Linker) -> list[Row]:
+def steps(line: Sequence[Entry], linker: Linker) -> list[TableRow]:
     """``BERT → RoBERTa``, its month, and its changes, for each system of the line with a parent."""
     names = {entry.slug: entry.name for entry in line}
     return [

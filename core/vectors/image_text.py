@@ -27,7 +27,7 @@ from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.lazy import Tensor, torch, transformers
 from core.settings import ASSETS
 
-Kind = Literal["seen", "held out"]
+SceneKind = Literal["seen", "held out"]
 """Whether captions of the training name a pair of color and shape."""
 SIDE = 48
 """Pixels of an image's side, s."""
@@ -123,7 +123,7 @@ def _distance(shape: str, x: NDArray[np.float64], y: NDArray[np.float64], radius
     return distances[shape]
 
 
-def sample(kind: Kind, each: int, seed: int) -> tuple[list[Scene], NDArray[np.uint8]]:
+def sample(kind: SceneKind, each: int, seed: int) -> tuple[list[Scene], NDArray[np.uint8]]:
     """``2 * each`` scenes of every pair of color and shape, and their (n, s, s, 3) images."""
     rng = np.random.default_rng(seed)
     found = [scene for _ in range(each) for scene in scenes(SEEN if kind == "seen" else HELD_OUT, rng)]

@@ -209,7 +209,7 @@ class SpansObjective(ExamplesObjective):
 class UnifiedObjective(ExamplesObjective):
     """Masked tokens under the attention mask that is drawn, or under the one of ``kind``."""
 
-    kind: unified.Kind | None = None
+    kind: unified.UnifiedMask | None = None
 
     def example(self, text: list[str], rng: np.random.Generator) -> Example:
         kind = self.kind or (unified.draw(rng) if len(text) > 1 else "left")

@@ -16,7 +16,7 @@ from core.checkpoints.spec import Checkpoint
 from core.doctor import examine
 from core.settings import settings
 from core.tokenizers.samples import TALE
-from core.tokenizers.train import Kind, train
+from core.tokenizers.train import TokenizerKind, train
 from core.turns import turns
 from core.ui import crowd
 from core.ui.crowd import OpenTabs, Tab
@@ -143,7 +143,7 @@ def test_visitors_of_one_link_share_a_computation(
 
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
-def test_others_go_first_between_the_parts_of_a_training(kind: Kind) -> None:
+def test_others_go_first_between_the_parts_of_a_training(kind: TokenizerKind) -> None:
     steps: list[None] = []
     with turns.run(lambda: steps.append(None)):
         train(TALE, kind)

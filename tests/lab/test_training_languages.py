@@ -113,7 +113,7 @@ def test_recovered_words_by_hand(pair_shipped: Checkpoint, monkeypatch: pytest.M
     """A model that knows every word of a row with a translation and none of a row alone."""
     tokenizer: Any = pair_shipped.tokenizer
 
-    def scores(_: Any, row: bilingual.Row, places: list[int]) -> torch.Tensor:
+    def scores(_: Any, row: bilingual.BilingualInput, places: list[int]) -> torch.Tensor:
         one, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
         whole = [END, *one, END, END, *other, END]
         assert all(row.ids[place] == MASK for place in places)

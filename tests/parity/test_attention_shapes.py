@@ -50,7 +50,7 @@ def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, roun
     ids = torch.randint(2, 258, (1, n), generator=torch.Generator().manual_seed(n))
     found = scores_by_layer(checkpoint, {"input_ids": ids})["decoder"]
     with torch.inference_mode():
-        run = reformer.Run(model, n, rounds, reformer.SEED)
+        run = reformer.HashedPass(model, n, rounds, reformer.SEED)
         first = second = run.embedded(ids)
         for index, layer in enumerate(model.reformer.encoder.layers):
             own = layer.attention

@@ -12,7 +12,7 @@ from core.costs.known import formulas
 from core.costs.memory import cache_bytes_per_token, layer
 from core.costs.operations import towers, word_work
 from core.costs.remarks import differences, left_out, no_stack, rounds_to
-from core.costs.shape import Shape, Stack
+from core.costs.shape import LayerShape, Shape
 from core.efficiency.fit import (
     Plan,
     device_memory,
@@ -84,7 +84,7 @@ def test_zero_on_64_devices_as_the_paper_prints_it() -> None:
     assert [round(value, 1) for value in counted] == printed
 
 
-STANDARD = Stack("decoder", 1, 1024, 16, 16, 64, 64, 4096, False, False, (0,), 2048)
+STANDARD = LayerShape("decoder", 1, 1024, 16, 16, 64, 64, 4096, False, False, (0,), 2048)
 
 
 def test_activations_are_the_paper_s_34() -> None:

@@ -16,7 +16,7 @@ from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bar
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
 from core.language.decoding.cards import NAMES, Card, decoding_of, default_cards, new_card, read, read_all, write
-from core.language.decoding.reader import Row, RuleEffect, RuleSummary, ban_tokens
+from core.language.decoding.reader import RuleEffect, RuleSummary, TokenRow, ban_tokens
 from core.language.decoding.rules import pick, sample, spread_of
 from core.language.decoding.search import Node, Tree
 from core.language.generate import summary
@@ -213,9 +213,9 @@ def test_the_numbers_of_a_text() -> None:
 
 def look(rule: str, value: float) -> RuleEffect:
     rows = (
-        Row(1, " the", 0.5, 0.625, 1.0, 0.5, True),
-        Row(2, "</script><b>", 0.3, 0.375, 1.7, 0.8, False),
-        Row(3, " a", 0.2, 0.0, 2.3, 1.0, False),
+        TokenRow(1, " the", 0.5, 0.625, 1.0, 0.5, True),
+        TokenRow(2, "</script><b>", 0.3, 0.375, 1.7, 0.8, False),
+        TokenRow(3, " a", 0.2, 0.0, 2.3, 1.0, False),
     )
     return RuleEffect(RuleSummary(rule, value, 2, 3, 0.8, 1.5, 0.95), rows, (0, 0.0, 0.0))  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from core.figures import attention, block, costs, heads, lines, masks, parallel,
 from core.figures.attention import score_grid
 from core.figures.heatmap import inks
 from core.figures.predictions import compared_alt, compared_bars
-from core.figures.results import Dot, Point, decimals, difference, dots, dots_alt, scaling, scaling_alt, signed
+from core.figures.results import Dot, SizedFigure, decimals, difference, dots, dots_alt, scaling, scaling_alt, signed
 from core.figures.vectors import pair_matrix, pair_table, pair_words, strips
 from core.language.noise import TokenizedText
 from core.theme import BLACK, BLUE, DARK, LIGHT, WHITE, Scale, Theme, mixed
@@ -70,7 +70,10 @@ EVIL = "<b>&"
 NAMES = ["a", EVIL, "c"]
 SEEN = np.tri(3, dtype=np.bool_)
 LEVELS = np.array([[0, -1, -1], [1, 0, -1], [2, 1, 0]], np.int16)
-POINTS = [vectors.Point(0.0, 1.0, "1", EVIL, ("the", EVIL, "end")), vectors.Point(1.0, 0.5, "2", "", ("a", "b", "c"))]
+POINTS = [
+    vectors.PlanePoint(0.0, 1.0, "1", EVIL, ("the", EVIL, "end")),
+    vectors.PlanePoint(1.0, 0.5, "2", "", ("a", "b", "c")),
+]
 BARS = [costs.Bar(EVIL, (("weights", 2e9), ("activations", 1e9)), chosen=True), costs.Bar("b", (("in all", 5e9),))]
 DRAWN: dict[str, Callable[[Theme], Any]] = {
     "mask": lambda theme: masks.mask_map(SEEN, NAMES, NAMES, BLUE, of="causal", theme=theme),
@@ -225,10 +228,10 @@ def test_two_versions_are_a_square_and_a_dot() -> None:
 
 
 POINTS_FIGURES = [
-    Point("mT5", "small", 300_176_768, 75.6, "75.6"),
-    Point("mT5", "xxl", 12_921_057_280, 90.7, "90.7"),
-    Point("ByT5", "small", 299_072_512, 80.5, "80.5"),
-    Point("ByT5", "xxl", 12_905_105_280, 90.1, "90.1"),
+    SizedFigure("mT5", "small", 300_176_768, 75.6, "75.6"),
+    SizedFigure("mT5", "xxl", 12_921_057_280, 90.7, "90.7"),
+    SizedFigure("ByT5", "small", 299_072_512, 80.5, "80.5"),
+    SizedFigure("ByT5", "xxl", 12_905_105_280, 90.1, "90.1"),
 ]
 
 

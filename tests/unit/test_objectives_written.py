@@ -321,7 +321,7 @@ def test_the_papers_five_tokens_under_its_four_masks() -> None:
 
 @given(TEXTS, TEXTS, SEEDS, st.sampled_from(list(unified.SHARES)))
 def test_masked_cells_give_the_original_text(
-    first: list[str], second: list[str], seed: int, kind: unified.Kind
+    first: list[str], second: list[str], seed: int, kind: unified.UnifiedMask
 ) -> None:
     example = unified.corrupt(first, second, WORDS, np.random.default_rng(seed), kind)
     assert [cell.target or cell.token for cell in example.source] == list(example.original)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from core import catalogue
 from core.catalogue import results as data
-from core.catalogue.questions import Case, Kind, Question, choices, first, questions, reference, rows
+from core.catalogue.questions import Case, Question, QuestionKind, choices, first, questions, reference, rows
 from core.catalogue.results import COLUMNS, BadResult, Measure, Result, differences, names, read, tables
 from core.content import content
 
@@ -306,7 +306,7 @@ def test_every_measure_of_every_case_has_rows_of_that_measure_alone(question: Qu
 
 def test_what_the_sources_ask_is_asked() -> None:
     kinds = {case.kind for _, case in CASES}
-    assert kinds == set(get_args(Kind))
+    assert kinds == set(get_args(QuestionKind))
     assert {question.slug for question in questions()} >= {"scale", "objective", "leaders", "frozen", "versions"}
     masks = next(case for _, case in CASES if case.slug == "masks")
     static, dynamic = (

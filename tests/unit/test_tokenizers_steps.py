@@ -235,7 +235,7 @@ def test_a_small_vocabulary_grows_and_the_text_shrinks() -> None:
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
-def test_the_other_kinds_count_what_they_cut(kind: train.Kind) -> None:
+def test_the_other_kinds_count_what_they_cut(kind: train.TokenizerKind) -> None:
     found = train.train(TALE, kind)
     for stage in found.stages:
         again = sum(
@@ -263,14 +263,14 @@ def test_letters_outside_the_training_text_are_unknown() -> None:
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
 @pytest.mark.parametrize("text", ["a", "a\x00b a\x00b", "א ב ג א", FAMILY, "</script>"])
-def test_strange_texts_train_or_say_why_not(text: str, kind: train.Kind) -> None:
+def test_strange_texts_train_or_say_why_not(text: str, kind: train.TokenizerKind) -> None:
     found = train.train(text, kind)
     assert found.stages
     assert found.tokenize(train.words_of(TALE_TEST, kind), 100)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
-def test_a_text_without_words_or_too_long_gets_a_sentence(kind: train.Kind) -> None:
+def test_a_text_without_words_or_too_long_gets_a_sentence(kind: train.TokenizerKind) -> None:
     with pytest.raises(InputUnusable):
         train.train("  \n ", kind)
     with pytest.raises(InputTooLong):

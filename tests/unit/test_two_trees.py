@@ -8,7 +8,7 @@ import pytest
 
 from core import anatomy, catalogue
 from core.anatomy import meaning
-from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, align, compare
+from core.anatomy.compare import VERDICTS, Comparison, PairedPart, Verdict, align, compare
 from core.anatomy.meaning import Piece, pieces, stacks
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import tree
@@ -24,7 +24,7 @@ KINDS = ("bert", "gpt-2", "t5", "albert", "mamba")
 TURNED: dict[Verdict, Verdict] = {"left": "right", "right": "left"}
 
 
-def by_name(found: Comparison) -> dict[tuple[str, str, str], Row]:
+def by_name(found: Comparison) -> dict[tuple[str, str, str], PairedPart]:
     """Rows by place, group and name."""
     return {(section.stack, section.group.slug, row.name): row for section in found.sections for row in section.rows}
 

@@ -17,7 +17,7 @@ from core.attention.tokens import belonging, word_weights
 from core.attention.trace import AttentionMap
 from core.attention.word_maps import WordAttention, in_words, sharpest, strongest, word_attention, words_of
 from core.errors import InputEmpty, InputTooLong, InputUnusable
-from core.figures.heads import Row, word_bars
+from core.figures.heads import ModelWeights, word_bars
 from core.language.types import Token
 from core.theme import LIGHT
 from core.vectors.contextual import sense_separation
@@ -234,8 +234,8 @@ def test_the_strongest_head_is_the_measured_one_or_that_of_the_sentence(monkeypa
 
 def test_bars_stand_over_the_same_words_and_text_stays_text() -> None:
     rows = [
-        Row("A <b>", "#0072B2", np.array([0.2, 0.5]), np.array([True, True]), 0.3),
-        Row("B", "#D55E00", np.array([1.0, 0.0]), np.array([True, False]), 0.0),
+        ModelWeights("A <b>", "#0072B2", np.array([0.2, 0.5]), np.array([True, True]), 0.3),
+        ModelWeights("B", "#D55E00", np.array([1.0, 0.0]), np.array([True, False]), 0.0),
     ]
     figure = word_bars(["<i>the</i>", "cat"], 0, rows, theme=LIGHT)
     assert [list(bar.y) for bar in figure.data[::2]] == [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]

@@ -86,7 +86,7 @@ def _projections(attention: Any) -> tuple[Any, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ScoredPass:
     """The scores and states of one forward pass."""
 
     states: Tensor
@@ -107,7 +107,7 @@ def supported(model: Any) -> bool:
     )
 
 
-def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> Reading:
+def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> ScoredPass:
     """Run a DeBERTa base model over one text with the score terms in ``parts`` alone; the model is not changed.
 
     Args:
@@ -134,7 +134,7 @@ def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> Readin
         layer.attention.self.disentangled_attention_bias = MethodType(bias, layer.attention.self)
     with torch.no_grad():
         out = own.base_model(input_ids=ids, output_attentions=True)
-    return Reading(out.last_hidden_state, torch.stack(scores), torch.cat(out.attentions))
+    return ScoredPass(out.last_hidden_state, torch.stack(scores), torch.cat(out.attentions))
 
 
 MOST = 40

@@ -14,7 +14,7 @@ from core.language.decoding.rules import Rule
 from core.language.types import Decoding
 from core.settings import settings
 
-Kind = Literal["greedy", "sample", "top_k", "top_p", "min_p", "typical", "beam"]
+StrategyKind = Literal["greedy", "sample", "top_k", "top_p", "min_p", "typical", "beam"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Number:
 
 
 TEMPERATURE = Number("Temperature", 0.1, 3.0, 0.7, 0.1, symbol="T")
-NUMBERS: dict[Kind, Number] = {
+NUMBERS: dict[StrategyKind, Number] = {
     "sample": TEMPERATURE,
     "top_k": Number("k", 1, 1000, 40, 1, True, "k"),
     "top_p": Number("p", 0.05, 1.0, 0.9, 0.05, symbol="p"),
@@ -44,7 +44,7 @@ NUMBERS: dict[Kind, Number] = {
     "typical": Number("Mass", 0.05, 1.0, 0.9, 0.05, symbol="mass"),
     "beam": Number("Beams", 1, 8, 4, 1, True, "B"),
 }
-NAMES: dict[Kind, str] = {
+NAMES: dict[StrategyKind, str] = {
     "greedy": "Greedy",
     "sample": "Sampling",
     "top_k": "Top-k",
@@ -63,7 +63,7 @@ PROCESSORS: dict[Rule, tuple[str, Number]] = {
     "no_repeat": ("No repeated n-grams", Number("n", 1, 10, 2, 1, True)),
 }
 """Name and parameter of each rule, in the order of the menu."""
-TRUNCATIONS: tuple[Kind, ...] = ("top_k", "top_p", "min_p", "typical")
+TRUNCATIONS: tuple[StrategyKind, ...] = ("top_k", "top_p", "min_p", "typical")
 MOST = 8
 
 
@@ -71,7 +71,7 @@ MOST = 8
 class Card:
     """A decoding strategy with its parameters."""
 
-    kind: Kind
+    kind: StrategyKind
     value: float = 0.0
     """The value of its parameter; 0 for greedy decoding, which has none."""
     temperature: float = 1.0
@@ -88,7 +88,7 @@ class Card:
         return ", ".join(parts)
 
 
-def number_of(kind: Kind) -> Number | None:
+def number_of(kind: StrategyKind) -> Number | None:
     """The number of a kind of card, as the installation bounds it; None for one without."""
     number = NUMBERS.get(kind)
     if kind != "beam" or number is None:
@@ -102,7 +102,7 @@ def default_cards() -> tuple[Card, ...]:
     return Card("greedy"), Card("sample", 1.0), Card("top_p", 0.9, 0.7), new_card("beam")
 
 
-def new_card(kind: Kind) -> Card:
+def new_card(kind: StrategyKind) -> Card:
     number = number_of(kind)
     return Card(kind, number.start if number else 0.0)
 

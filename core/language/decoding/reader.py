@@ -178,7 +178,7 @@ def ban_tokens(scores: Tensor, banned: Sequence[int]) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TokenRow:
     """One token of the vocabulary at this step."""
 
     id: int
@@ -217,7 +217,7 @@ class RuleSummary:
 @dataclass(frozen=True, slots=True)
 class RuleEffect:
     summary: RuleSummary
-    rows: tuple[Row, ...]
+    rows: tuple[TokenRow, ...]
     """The most probable tokens before the rule, most probable first."""
     rest: tuple[int, float, float]
     """The other tokens: their number, their total probability before and after."""
@@ -259,7 +259,7 @@ def apply_at(
         best_ids = best.indices.tolist()
         columns = (best.values.tolist(), after[best.indices].tolist(), surprisals, reached)
         rows = tuple(
-            Row(i, wording.token(i), p, q, s, r, i in read_before)
+            TokenRow(i, wording.token(i), p, q, s, r, i in read_before)
             for i, p, q, s, r in zip(best_ids, *columns, strict=True)
             if p > 0
         )

@@ -18,7 +18,7 @@ from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Real
 from core.ui.section import Section, View
-from core.ui.tables import Row, TextTable, text_table
+from core.ui.tables import TableRow, TextTable, text_table
 
 PARAMETERS = Real(
     name="billions", label="Parameters, billions", default=70.0, low=1e-4, high=1e5, style="box", format="%g", width=190
@@ -48,7 +48,7 @@ def draw(view: View) -> None:
         _along_the_budget(view, known, compute, parameters)
     with right:
         _by_compute(view, known, compute)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for law in known.values():
         best, texts = law.split(compute)
         loss, least = law.loss(parameters, tokens), law.loss(best, texts)

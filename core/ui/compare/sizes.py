@@ -25,7 +25,7 @@ from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Toggle, Words
 from core.ui.section import Section, View
-from core.ui.tables import Row, TextTable, text_table
+from core.ui.tables import TableRow, TextTable, text_table
 
 CHOSEN = Words(
     name="systems",
@@ -128,7 +128,7 @@ def _otherwise(slug: str, size: str) -> dict[str, Any]:
     return {} if word is None else {"sequence length": 1, "operations per token": word.total}
 
 
-def _row(figures: dict[str, Any]) -> Row:
+def _row(figures: dict[str, Any]) -> TableRow:
     cache, work = figures["KV cache per token, bytes"], figures["operations per token"]
     return (
         (figures["system"], figures["size"]),
@@ -147,7 +147,7 @@ def _text(length: int | None) -> str:
 def _differences(view: View) -> None:
     deviations = differences(catalogue.systems())
     view.say("Differences", limit=f"{LIMIT:.0%}")
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (
             (row.system.name, row.size.name),
             (row.size.published_as, row.system.citation(row.size.source).evidence if row.size.source else ""),

@@ -34,7 +34,7 @@ from core.ui.links import PageState, page_link, take_up
 from core.ui.page import BRANCH_TITLES, accent, base_path, css, plain
 from core.ui.param import Carried, Choice, Text, Toggle, Words, differing, settings_popover
 from core.ui.section import Section, View
-from core.ui.tables import Mark, Part, Rich, Row, TextTable, inline, text_table
+from core.ui.tables import Mark, Part, Rich, TableRow, TextTable, inline, text_table
 
 _WIDTHS = {"name": 11, "type": 10, "parameters": 17, "activation": 10, "batch": 13, "unknown": 14}
 _USUAL = 17
@@ -107,7 +107,7 @@ def pins_table(rows: Sequence[SheetRow], columns: Sequence[str], linker: Linker)
     return TextTable(("", *names), body, caption, (16, *[84 // len(rows)] * len(rows)))
 
 
-def _property(slug: str, heading: str, rows: Sequence[SheetRow], linker: Linker) -> Row:
+def _property(slug: str, heading: str, rows: Sequence[SheetRow], linker: Linker) -> TableRow:
     cells = [row.cells[slug] for row in rows]
     same = len({cell.text for cell in cells}) == 1
     verdict = "not stated" if not any(cell.lines for cell in cells) else "the same" if same else "differs"

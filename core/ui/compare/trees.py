@@ -12,7 +12,7 @@ from html import escape
 import streamlit as st
 
 from core import anatomy, catalogue
-from core.anatomy.compare import VERDICTS, Comparison, Row, Verdict, compare, words
+from core.anatomy.compare import VERDICTS, Comparison, PairedPart, Verdict, compare, words
 from core.anatomy.compare import Section as Group
 from core.anatomy.meaning import Piece
 from core.catalogue.schema import System
@@ -25,8 +25,7 @@ from core.ui.page import css, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
-from core.ui.tables import STYLE, Cell, Code, Part, TextTable, html
-from core.ui.tables import Row as TableRow
+from core.ui.tables import STYLE, Cell, Code, Part, TableRow, TextTable, html
 
 LEFT = Choice(name="left", label="From", default="bert", options={}, resets=("left-size",))
 RIGHT = Choice(name="right", label="To", default="albert", options={}, resets=("right-size",))
@@ -141,7 +140,7 @@ def _in_words(verdict: Verdict, comparison: Comparison) -> str:
     return words(f"Verdict: {verdict}", left=comparison.left.short, right=comparison.right.short)
 
 
-def _group(section: Group, rows: Sequence[Row], comparison: Comparison) -> str:
+def _group(section: Group, rows: Sequence[PairedPart], comparison: Comparison) -> str:
     left, right = section.parameters
     counts = ", ".join(f"{VERDICTS[verdict]} {count}" for verdict, count in section.verdicts)
     spoken = ", ".join(f"{count} {_in_words(verdict, comparison)}" for verdict, count in section.verdicts)
@@ -156,7 +155,7 @@ def _group(section: Group, rows: Sequence[Row], comparison: Comparison) -> str:
     )
 
 
-def _row(row: Row, comparison: Comparison) -> TableRow:
+def _row(row: PairedPart, comparison: Comparison) -> TableRow:
     name = f"{VERDICTS[row.verdict]} {row.name}"
     sides = map(_side, (row.left, row.right), row.parameters)
     return ((name, _in_words(row.verdict, comparison), *row.remarks), *sides)

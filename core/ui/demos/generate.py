@@ -73,7 +73,9 @@ def draw(view: DemoView) -> None:
     decoding_link(spec.slug, prompt)
 
 
-def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int, ...], covered: bool) -> steps.Run:
+def _generate(
+    view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int, ...], covered: bool
+) -> steps.Generation:
     """The generation from ``forced``, drawn while it grows unless it is covered."""
     checkpoint = view.checkpoint
     buttons, placeholder = st.empty(), st.empty()
@@ -93,7 +95,7 @@ def _generate(view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int
     return run
 
 
-def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Run) -> None:
+def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Generation) -> None:
     """Draw the buttons of a finished text: continue after a stop, discard the path."""
     state = view.state
 
@@ -116,7 +118,7 @@ def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Run) -> Non
             view.note("By hand", step=len(forced))
 
 
-def _explored(view: DemoView, run: steps.Run, decoding: Decoding) -> None:
+def _explored(view: DemoView, run: steps.Generation, decoding: Decoding) -> None:
     """Draw the generated tokens as chips, the alternatives of one step, and a table of all steps."""
     state, branch, forced, path = view.state, view.spec.branch, run.wanted[-1], run.path
     key, slot = state.key("generate"), state.key("generate.step")
@@ -134,7 +136,7 @@ def _explored(view: DemoView, run: steps.Run, decoding: Decoding) -> None:
     steps.steps_table(path, f"{key}.table", step, partial(st.session_state.__setitem__, slot))
 
 
-def _guessed(view: DemoView, run: steps.Run, decoding: Decoding) -> None:
+def _guessed(view: DemoView, run: steps.Generation, decoding: Decoding) -> None:
     """Draw the text up to the selected step, and a box for a guess at the next token."""
     state, branch, path = view.state, view.spec.branch, run.path
     key, slot = state.key("generate"), state.key("generate.step")

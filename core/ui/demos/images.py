@@ -35,7 +35,7 @@ CLASSES = Choice(name="classes", label="Classes", options={name: row[0] for name
 OWN = Text(name="own", label="Classes, separated by commas", default=", ".join(_CLASSES["own"][1]), most=200)
 PROMPT = Text(name="prompt", label="Prompt with {}", default=_CLASSES["shape"][2], most=120)
 IMAGE = Integer(name="image", label="Image", default=3, low=1, high=COUNT, style="menu", width=110)
-_KINDS: dict[str, image_text.Kind] = {"seen": "seen", "new": "held out"}
+_KINDS: dict[str, image_text.SceneKind] = {"seen": "seen", "new": "held out"}
 PAIRS = Choice(name="pairs", label="Color-shape pairs", options={"seen": "Named", "new": "Never named"}, style="row")
 SEED = Seed(again="Draw others")
 

@@ -22,7 +22,7 @@ from core.ui.demos.masking import FIRST, ONE
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Text
-from core.ui.tables import Cell, Row, TextTable, text_table
+from core.ui.tables import Cell, TableRow, TextTable, text_table
 from core.words import counted
 
 OWN = "own"
@@ -143,7 +143,7 @@ def costs_of(view: DemoView, name: str, measured: AttentionCost, full: Attention
         (("Time", "in attention"), _time, measured.attention_seconds, full.attention_seconds),
         (("Memory", "of one head"), lambda of: _megabytes(of.peak_bytes), measured.peak_bytes, full.peak_bytes),
     )
-    cells: list[Row] = [(label, shown(measured), shown(full), _ratio(a, b)) for label, shown, a, b in rows]
+    cells: list[TableRow] = [(label, shown(measured), shown(full), _ratio(a, b)) for label, shown, a, b in rows]
     title = view.words.label(f"{name}-measured")
     with st.container(key="atlas-costs"):
         text_table(TextTable(("Cost", name, "full", "ratio"), cells, title, (28, 24, 22, 26), (1, 2)))

@@ -10,7 +10,7 @@ import streamlit as st
 from core import links
 from core.figures.bars import saved_alt, saved_bars
 from core.language.guesses import among
-from core.language.segments import MAX_READ, Reading, compare, longest_memory
+from core.language.segments import MAX_READ, MemoryReading, compare, longest_memory
 from core.language.tokens import words
 from core.table import Table
 from core.ui.demos.cover import Judge
@@ -63,7 +63,7 @@ def draw(view: DemoView) -> None:
     )
 
 
-def _judge(reading: Reading, view: DemoView) -> Judge:
+def _judge(reading: MemoryReading, view: DemoView) -> Judge:
     """The verdict on a guessed word: its rank by bits saved by the memory, after the first segment."""
     saved: dict[int, float] = {}
     texts: dict[int, str] = {}
@@ -83,7 +83,7 @@ def _judge(reading: Reading, view: DemoView) -> Judge:
     return judge
 
 
-def _picture(view: DemoView, reading: Reading) -> None:
+def _picture(view: DemoView, reading: MemoryReading) -> None:
     """Draw the bars, and the mean surprisal after the first segment."""
     saved = (reading.without - reading.with_memory).tolist()
     tokens = [token.text for token in reading.tokens]
@@ -106,7 +106,7 @@ def _picture(view: DemoView, reading: Reading) -> None:
     view.try_and_notice()
 
 
-def _by_position(view: DemoView, reading: Reading) -> None:
+def _by_position(view: DemoView, reading: MemoryReading) -> None:
     """Means over the segments after the first by the position in the segment: 1 to 4, 5 to 8, 9 to 16 and so on."""
     bounds = [0, *(4 * 2**n for n in range(8) if 4 * 2**n < reading.segment), reading.segment]
     later = np.arange(reading.segment, len(reading.tokens))
@@ -127,7 +127,7 @@ def _by_position(view: DemoView, reading: Reading) -> None:
     view.data_table("bits-by-position", rows, decimals(WITH, WITHOUT, SAVED))
 
 
-def _reach(view: DemoView, reading: Reading) -> None:
+def _reach(view: DemoView, reading: MemoryReading) -> None:
     """Draw the distance of the farthest key, and the reach of information through several layers."""
     count = len(reading.furthest_influence)
     st.subheader(view.words.label("reach"), anchor=False)

@@ -299,7 +299,7 @@ def _corrupted(view: DemoView, task: Task, typed: str, kind: str, rate: float | 
 
 def _generate(
     view: DemoView, request: Request, source: str, decoding: Decoding, covered: bool, original: str | None
-) -> tuple[steps.Run, bool]:
+) -> tuple[steps.Generation, bool]:
     """Draw the generated text; return it and whether it is shown.
 
     :param hidden: whether it is covered until a guess.
@@ -341,7 +341,7 @@ def _generate(
 
 
 def _explore(
-    view: DemoView, task: Task, run: steps.Run, alignment: Alignment, decoding: Decoding, menu: DeltaGenerator
+    view: DemoView, task: Task, run: steps.Generation, alignment: Alignment, decoding: Decoding, menu: DeltaGenerator
 ) -> None:
     """Draw the cross-attention of each generated token, and its alternatives."""
     state = view.state

@@ -42,7 +42,7 @@ Ids = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Run:
+class Generation:
     """One generation, stored in the session so that its steps survive a stop or a click."""
 
     wanted: tuple[Any, ...]
@@ -117,7 +117,7 @@ def grown(
     *,
     draw: Callable[[str, bool], None] | None,
     button: DeltaGenerator,
-) -> Run:
+) -> Generation:
     """The generation identified by ``wanted``: from the previous run, from the shared cache, or streamed now.
 
     Visitors of one link share one generation: the first sees it grow, the others get it when it is complete.
@@ -131,9 +131,9 @@ def grown(
         button: a placeholder for the Stop button, above the text so that the growing text does not move it.
     """
     slot = state.key("grown")
-    run: Run | None = st.session_state.get(slot)
+    run: Generation | None = st.session_state.get(slot)
     if run is None or run.wanted != wanted:
-        run = st.session_state[slot] = Run(wanted)
+        run = st.session_state[slot] = Generation(wanted)
     beam, forced = strategy == "beam", wanted[-1]
 
     def generate() -> tuple[tuple[GenerationStep, ...], tuple[GenerationStep, ...]]:
@@ -167,7 +167,7 @@ def _key(wanted: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def forget_grown(state: PageState) -> None:
     """Discard the generation so that it is streamed again; a callback."""
-    run: Run | None = st.session_state.pop(state.key("grown"), None)
+    run: Generation | None = st.session_state.pop(state.key("grown"), None)
     if run is not None:
         session.results.forget(_key(run.wanted))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.checkpoints.listing import Point, read_curve
+from core.checkpoints.listing import CurvePoint, read_curve
 from core.figures.labels import sentence
 from core.figures.lines import Line, line_chart
 from core.figures.plot import ABOVE, DASHES
@@ -59,7 +59,7 @@ def warm_start(view: DemoView) -> None:
     view.try_and_notice("start", **ends, often=f"{_last(curves['kept'], BASELINE):.3g}")
 
 
-def _line(view: DemoView, name: str, points: list[Point], measure: str, number: int) -> Line:
+def _line(view: DemoView, name: str, points: list[CurvePoint], measure: str, number: int) -> Line:
     measured = [point for point in points if point.measure == measure]
     look, branch = theme(), view.spec.branch
     color = {"whole": look.accent(branch), "random": look.ink, "kept": look.secondary, "often": look.muted}[name]
@@ -67,5 +67,5 @@ def _line(view: DemoView, name: str, points: list[Point], measure: str, number: 
     return Line(view.words.label(name), tokens, values, color, DASHES[number])
 
 
-def _last(points: list[Point], measure: str) -> float:
+def _last(points: list[CurvePoint], measure: str) -> float:
     return next(point.value for point in reversed(points) if point.measure == measure)

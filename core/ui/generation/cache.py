@@ -9,7 +9,7 @@ from core.attention.tokens import labels
 from core.content import content
 from core.costs import Shape, cache_bytes, shape_of
 from core.costs.memory import cache_bytes_per_token
-from core.costs.shape import Stack
+from core.costs.shape import LayerShape
 from core.efficiency.growth import bytes_a_token, check, computed
 from core.figures.decoding import SHOWN, cache_map
 from core.figures.labels import in_bytes
@@ -22,7 +22,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer, Words
 from core.ui.section import Section, View
-from core.ui.tables import Row, TextTable, text_table
+from core.ui.tables import TableRow, TextTable, text_table
 from core.words import counted
 
 AT = Integer(name="at", label="Token that is computed", low=1, high=SHOWN, style="slider", width=420)
@@ -107,7 +107,7 @@ def _published(view: View) -> None:
     stored = [
         (cache_bytes_per_token(shapes[name]), cache_bytes(shapes[name], length, source=length)) for name in chosen
     ]
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (names[name], _layout(shapes[name].main), in_bytes(each), in_bytes(total))
         for name, (each, total) in zip(chosen, stored, strict=True)
     ]
@@ -137,7 +137,7 @@ def _label(name: str) -> str:
     return f"{catalogue.get(slug).name} {size}"
 
 
-def _layout(stack: Stack) -> str:
+def _layout(stack: LayerShape) -> str:
     """A description of what the layers cache per token."""
     words = content("generation", "cache")
     if stack.constant:

@@ -30,7 +30,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
-from core.ui.tables import Row, TextTable, text_table
+from core.ui.tables import TableRow, TextTable, text_table
 
 RULE = Choice(
     name="rule",
@@ -256,7 +256,7 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
 
 
 def _every_rule(view: View, results: Sequence[RuleSummary], at: int) -> None:
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (
             f"{PROCESSORS[around.rule][0]}, {around.value:g}",
             f"{around.remaining:,} of {around.of:,}",

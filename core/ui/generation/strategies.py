@@ -35,7 +35,7 @@ from core.ui.links import PageState, instead, take_up
 from core.ui.panel import offer_table
 from core.ui.param import Choice, differing
 from core.ui.section import Section, View
-from core.ui.tables import Row, TextTable, text_table
+from core.ui.tables import TableRow, TextTable, text_table
 
 COLOR = Choice(name="colour", label="Color", options=COLORS, style="row")  # codespell:ignore
 
@@ -180,7 +180,7 @@ def _numbers(view: View, measures: Summary) -> str:
 def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -> None:
     n_grams = ("Repeated 1-grams", "2-grams", "3-grams", "4-grams")
     headings = ("Strategy", "Tokens", "Mean log p", "Perplexity", "Mean entropy", "Candidates", *n_grams)
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (
             card.name,
             str(measures.tokens),

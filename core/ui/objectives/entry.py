@@ -19,7 +19,7 @@ from core import checkpoints, engine, session
 from core.checkpoints.spec import Part
 from core.content import content
 from core.language import losses as model_losses
-from core.language.losses import Kind, Losses, Scored, ids_of
+from core.language.losses import Losses, LossKind, Scored, ids_of
 from core.language.replaced import sample
 from core.language.text import clean
 from core.language.tokens import Style, check_length, words
@@ -219,7 +219,7 @@ def style(slug: str) -> Style:
     return style_of(session.checkpoint(slug).tokenizer)
 
 
-def losses_by(kind: Kind, part: Part | None = None) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
+def losses_by(kind: LossKind, part: Part | None = None) -> Callable[[str, tuple[Stage, ...]], tuple[Losses, ...]]:
     """The losses of every stage by a model or its ``part``, of one ``kind`` of :func:`core.language.losses.losses`."""
     return lambda slug, stages: tuple(_losses(kind, slug, part, stage.example) for stage in stages)
 
@@ -240,12 +240,12 @@ def replaced_losses(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
     )
 
 
-def _losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
+def _losses(kind: LossKind, slug: str, part: Part | None, example: Example) -> Losses:
     return _cached_losses(kind, slug, part, replace(example, original=(), visible=()))
 
 
 @session.cached("running-the-model")
-def _cached_losses(kind: Kind, slug: str, part: Part | None, example: Example) -> Losses:
+def _cached_losses(kind: LossKind, slug: str, part: Part | None, example: Example) -> Losses:
     return engine.run(model_losses.losses, (slug, part), example, kind)
 
 

@@ -14,7 +14,7 @@ from core.catalogue.results import COLUMNS, Measure, Result, citation, differenc
 from core.content import content
 from core.errors import UnknownSystem
 from core.figures.labels import short, with_unit
-from core.figures.results import Dot, Point, dots, dots_alt, scaling, scaling_alt
+from core.figures.results import Dot, SizedFigure, dots, dots_alt, scaling, scaling_alt
 from core.table import Cell as Value
 from core.table import Table
 from core.ui.export import download_csv
@@ -23,7 +23,7 @@ from core.ui.page import accent, base_path, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
-from core.ui.tables import Cell, Link, Part, Row, TextTable, text_table
+from core.ui.tables import Cell, Link, Part, TableRow, TextTable, text_table
 
 QUESTION = Choice(name="question", label="Question", options={}, resets=("case", "measure"))
 CASE = Choice(name="case", label="Paper", options={}, resets=("measure",))
@@ -92,10 +92,10 @@ def _picture(view: View, case: Case, measure: Measure, figures: Sequence[Result]
     Panel(slug, case.title, figure, alt, figures_table(figures), note).draw(view.state)
 
 
-def scale_points(figures: Sequence[Result]) -> list[Point]:
+def scale_points(figures: Sequence[Result]) -> list[SizedFigure]:
     """A scatter plot with a point for each row that states parameters."""
     return [
-        Point(name(row.system), row.size or row.variant, row.parameters, row.value, row.printed)
+        SizedFigure(name(row.system), row.size or row.variant, row.parameters, row.value, row.printed)
         for row in figures
         if row.parameters is not None
     ]
@@ -228,7 +228,7 @@ def sources_page() -> str:
     return base_path() + links.url("glossary", {"tab": "corrections"})
 
 
-def _row(row: Result, linker: Linker) -> Row:
+def _row(row: Result, linker: Linker) -> TableRow:
     measure = row.measure
     figure = with_unit(row.printed, measure.unit if measure.unit != "points" else "")
     what = measure.metric if measure.higher else f"{measure.metric}, lower is better"

@@ -22,7 +22,7 @@ from core.ui.links import PageState, page_link, take_up
 from core.ui.page import base_path, plain
 from core.ui.param import Choice
 from core.ui.section import Section, View
-from core.ui.tables import Cell, Link, Rich, Row, TextTable, text_table
+from core.ui.tables import Cell, Link, Rich, TableRow, TextTable, text_table
 
 ALL = "all"
 SOURCE = Choice(name="source", label="Source", options={}, width=230)
@@ -51,7 +51,7 @@ def corrections_list(view: View) -> None:
         info(view.words.part("None fits"))
         return
     linker = Linker("sources.corrections")
-    rows: list[Row] = [(_claim(entry, linker), linker.rich(entry.finding), _shown(entry)) for entry in fitting]
+    rows: list[TableRow] = [(_claim(entry, linker), linker.rich(entry.finding), _shown(entry)) for entry in fitting]
     headings = ("Claim", "Correct", "Evidence")
     text_table(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34)))
     view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in entries), every=every)
@@ -129,7 +129,7 @@ def _draw_one(entry: MergedCorrection, state: PageState) -> None:
         st.markdown(f"**Claim, as printed.** “{plain(entry.printed)}”")
     st.markdown(f"**Correct.** {plain_terms(entry.finding)}")
     if entry.sums:
-        rows: list[Row] = [
+        rows: list[TableRow] = [
             (
                 item.label,
                 "count of the module tree" if is_count(item.expression) else shown(item.expression),
@@ -203,7 +203,7 @@ def citations_list(view: View) -> None:
     fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
     view.say("Citations", count=f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if fitting != grouped else ""))
     uses, linker = _uses(base_path()), Linker("sources.citations")
-    rows: list[Row] = [(_title(group[0]), _evidence(group, linker, view), _used(group, uses)) for group in fitting]
+    rows: list[TableRow] = [(_title(group[0]), _evidence(group, linker, view), _used(group, uses)) for group in fitting]
     with st.expander(view.words.label("list"), expanded=chosen != ALL):
         text_table(TextTable(("Text", "Evidence", "Used for"), rows, caption="Citations", widths=(38, 36, 26)))
         view.note("Reused")

@@ -17,7 +17,7 @@ from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Text, settings_menu
 from core.ui.section import Section, View
-from core.ui.tables import Row, TextTable, text_table
+from core.ui.tables import TableRow, TextTable, text_table
 
 SAMPLE = """The old lighthouse keeper climbed the stairs every evening at six, wound the clock, and lit the lamp.
 
@@ -100,7 +100,7 @@ def _clusters(view: View, near: Near) -> None:
     if not near.clusters:
         view.note("None")
         return
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for number, cluster in enumerate(near.clusters[:_SHOWN], 1):
         for document in cluster[:_SHOWN]:
             kept = "stays" if document == cluster[0] else "would go"
@@ -164,7 +164,9 @@ def _repeats(view: View, exact: Exact) -> None:
     if not exact.repeats:
         view.note("No repeat")
         return
-    rows: list[Row] = [(f"{one.tokens:,}", f"{one.start:,}", cut(one.text, _PASSAGE)) for one in exact.repeats[:_SHOWN]]
+    rows: list[TableRow] = [
+        (f"{one.tokens:,}", f"{one.start:,}", cut(one.text, _PASSAGE)) for one in exact.repeats[:_SHOWN]
+    ]
     text_table(TextTable(("Tokens", "From character", "Text"), rows, view.words.label("repeats"), (14, 20, 66), (0, 1)))
 
 

@@ -15,7 +15,7 @@ from core.ui.page import base_path, theme
 from core.ui.panel import Panel
 from core.ui.param import Toggle
 from core.ui.section import Section, View
-from core.ui.tables import Link, Row, TextTable, text_table
+from core.ui.tables import Link, TableRow, TextTable, text_table
 from core.ui.tokenizers.common import formula_of
 
 EVERY = Toggle(name="every", label="Every size")
@@ -57,7 +57,7 @@ def share(view: View) -> None:
         ),
     ).draw(view.state)
     view.try_and_notice()
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (
             (Link(row.system, f"{base_path()}/{catalogue.get(row.slug).branch}?system={row.slug}&tab=tree"), row.size),
             f"{row.vocabulary:,}" if row.vocabulary else "reads characters",

@@ -22,7 +22,7 @@ from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
-from core.ui.tables import Row, TextTable, data_table, text_table
+from core.ui.tables import TableRow, TextTable, data_table, text_table
 from core.ui.tokenizers.common import (
     SHOWN,
     TEXT,
@@ -61,7 +61,7 @@ def beside(view: View) -> None:
     elif below == "pieces":
         _tokens(view, cuts)
     else:
-        rows: list[Row] = [
+        rows: list[TableRow] = [
             (
                 FAMILIES[info.family],
                 f"{info.size:,}" if info.size else "none",
@@ -74,7 +74,7 @@ def beside(view: View) -> None:
 
 
 def _counts(view: View, cuts: Sequence[Tokenization]) -> None:
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (
             label(cut.by),
             f"{cut.by.size:,}" if cut.by.size else "none",

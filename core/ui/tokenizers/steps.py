@@ -30,7 +30,7 @@ from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Seed, Text
 from core.ui.section import Section, View
-from core.ui.tables import Row, TextTable, data_table, text_table
+from core.ui.tables import TableRow, TextTable, data_table, text_table
 from core.ui.tokenizers.common import choose_one, formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
 from core.words import code_points, counted
@@ -102,7 +102,7 @@ def _samples(view: View, lattice: Lattice) -> None:
     counts = Counter(unigram.sample(lattice, random, alpha) for _ in range(_SAMPLES)).most_common()
     total = unigram.total(lattice, alpha)
     samples = [(path, count, exp(alpha * path.score - total)) for path, count in counts]
-    rows: list[Row] = [
+    rows: list[TableRow] = [
         (_name(path), str(count), f"{_SAMPLES * probability:.1f}", percent(probability))
         for path, count, probability in samples[:10]
     ]

@@ -14,7 +14,7 @@ from core.language.tokens import visible
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers.samples import TALE, TALE_TEST, whole
-from core.tokenizers.train import MOST_TEXT, Kind, Piece, Trained, train, words_of
+from core.tokenizers.train import MOST_TEXT, Piece, TokenizerKind, Trained, train, words_of
 from core.ui.export import download_csv
 from core.ui.links import PageState, within
 from core.ui.page import theme
@@ -50,7 +50,7 @@ _POINTS = 24
 
 def training(view: View) -> None:
     state = view.state
-    kind = cast(Kind, KIND.draw(state))
+    kind = cast(TokenizerKind, KIND.draw(state))
     shown, typed = st.columns([1.8, 1], gap="large")  # the picture first, also where columns stand below each other
     with typed:
         text, test = CORPUS.draw(state), TEST.draw(state)
@@ -188,7 +188,7 @@ def _test_sentence_row(words: Sequence[Sequence[Piece]]) -> str:
 
 
 @session.cached()
-def _trained(text: str, kind: Kind) -> Trained:
+def _trained(text: str, kind: TokenizerKind) -> Trained:
     return train(text, kind)
 
 

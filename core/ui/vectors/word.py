@@ -143,10 +143,10 @@ def _points_note(view: View, vectors: WordVectors, plane: Plane, stop: int) -> s
     return part("t-SNE", count=count, perplexity=f"{perplexity_for(count):.1f}")
 
 
-def points_of(vectors: WordVectors, plane: Plane) -> list[pictures.Point]:
+def points_of(vectors: WordVectors, plane: Plane) -> list[pictures.PlanePoint]:
     """The occurrences as points of the figure."""
     return [
-        pictures.Point(float(x), float(y), word.name, word.line.sense, around_word(word))
+        pictures.PlanePoint(float(x), float(y), word.name, word.line.sense, around_word(word))
         for word, (x, y) in zip(vectors.own.occurrences, plane.points, strict=True)
     ]
 

@@ -14,7 +14,7 @@ from core.ui.page import BRANCH_TITLES, base_path
 from core.ui.param import Choice
 from core.ui.picker import SOURCES, digits, interval, nothing_runs
 from core.ui.section import Section, View
-from core.ui.tables import Cell, Link, Row, TextTable, text_table
+from core.ui.tables import Cell, Link, TableRow, TextTable, text_table
 from core.words import counted
 
 BRANCH = Choice(name="branch", label="Branch", default="all", options={}, width=200)
@@ -42,7 +42,7 @@ def models_table(view: View) -> None:
     view.how_it_works("Columns")
 
 
-def _row(model: Listed) -> Row:
+def _row(model: Listed) -> TableRow:
     spec = model.spec
     return (
         (spec.name, SOURCES.get(spec.source, spec.source)),
