@@ -40,7 +40,6 @@ TASKS = frozenset(
         "language.generate": "generate steps steps_along steps_in_batch",
         "language.losses": "losses",
         "language.permuted": "follow",
-        "language.rounds": "answer",
         "language.segments": "compare",
         "language.side_by_side": "answer",
         "language.translate": "align rewrite translate_along",

@@ -257,7 +257,7 @@ def test_what_does_not_fit_together_is_said() -> None:
     other = AttentionMap("encoder", ("x", "y"), ("x", "y"), found.weights)
     with pytest.raises(InputUnusable, match="the same tokens"):
         combine.difference(found, other)
-    with pytest.raises(InputUnusable, match="2 and 3 layers"):
+    with pytest.raises(InputUnusable, match="2 layers of 1 head, the other 3 layers"):
         combine.difference(found, _stack(np.repeat(found.weights[:1], 3, 0)))
     with pytest.raises(OutOfRange, match="no head 2"):
         combine.part(found, head=1)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from core import checkpoints, session
+from core import checkpoints
 from core.attention.roles import rolefiles
-from core.checkpoints import package, registry
+from core.checkpoints import listing, package, registry
 from core.checkpoints.bundled import apply
 from core.checkpoints.families import architectures
 from core.checkpoints.spec import read_card
@@ -122,9 +122,11 @@ def test_only_so_many_folders_are_looked_into(
 
 
 def test_a_list_of_models_looks_into_the_folders_once(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    specs = checkpoints.available()
-    monkeypatch.setattr(registry, "in_directory", lambda: pytest.fail("looked into again, for each model"))
-    assert {session.timed(spec) for spec in specs if spec.source == "directory"} == {None}
+    looks: list[int] = []
+    in_directory = registry.in_directory
+    monkeypatch.setattr(registry, "in_directory", lambda: (looks.append(1), in_directory())[1])
+    assert sum(listed.spec.source == "directory" for listed in listing.live()) > 1
+    assert len(looks) == 1
 
 
 def test_sharded_weights_load(tmp_path: Path, use_checkpoints: Callable[[Path], None]) -> None:

@@ -86,8 +86,9 @@ def test_names_of_systems_and_models_are_no_terms() -> None:
 
 
 _PLAIN = {
-    "core/ui/lessons/lessons.py": 2,  # a note, linked where the lesson is ours; a model’s answer
+    "core/ui/lessons/lessons.py": 1,  # a note, linked where the lesson is ours
     "core/ui/links.py": 1,  # names parameters of a link and their values, as they would be typed
+    "core/ui/quiz.py": 2,  # a verdict, whose caller links what is ours in it
     "core/ui/room.py": 1,  # above the page, which has not begun
     "core/ui/search.py": 1,  # in the sidebar, where the page has not begun
 }

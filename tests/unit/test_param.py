@@ -216,7 +216,7 @@ other = Integer(name="other", label="", low=0, high=9)
 tab = link.Choice(None, ("first", "second"))
 register("trial", {{"tab": tab, "p": declared.carried, "other": other.carried}})
 state = open_page("trial")
-chosen = sections(state, {{"first": "First", "second": "Second"}}, "first")
+chosen = sections(state, {{"first": "First", "second": "Second"}}, "first", {{}})
 state.set(tab=None if chosen == "first" else chosen)
 if chosen == "first":
     declared.draw(state)
