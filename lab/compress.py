@@ -131,7 +131,6 @@ def write(measured: Mapping[str, Sequence[Measured]]) -> None:
 
 GROUP = 32
 RUNS = 5
-OUTPUT_TOKENS = 60
 Watch = Callable[[float], object]
 
 

@@ -1,4 +1,4 @@
-"""Tokenizers: how a text becomes tokens, what each kind loses, how one is trained, and what a vocabulary costs."""
+"""Tokenizers: how a text becomes tokens, what each kind loses, and how one is trained."""
 
 from core.ui.section import Page
 from core.ui.tokenizers.dedup import DEDUP

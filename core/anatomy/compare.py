@@ -138,9 +138,6 @@ VERDICTS: dict[Verdict, str] = {
     "right": "+",
 }
 """A sign for each verdict; color is never the only sign. The words are parts of the section's content file."""
-IN_LAYERS = ("attention", "cross", "feed-forward", "state-space", "recurrence")
-"""Slugs of the groups that every layer has."""
-
 _MIXERS = (("attention", "output"), ("state-space", "out"))
 Form = tuple[tuple[tuple[int, ...], ...], bool]
 

@@ -1,8 +1,8 @@
 """The big table: thirteen properties of every system, from its record, with the parameters counted in its trees.
 
 The columns are those of source 001's table of models; what stands in them comes from the records, where the source's
-errors are corrected. A property that no source states stays empty. No torch here. As files, CSV has sources
-in a column beside each property, Markdown numbers them.
+errors are corrected. A property that no source states stays empty. No torch here. Its CSV file has
+sources in a column beside each property.
 """
 
 from __future__ import annotations

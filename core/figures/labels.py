@@ -8,7 +8,6 @@ import re
 from html import escape
 
 from core.content import content
-from core.studies import Spread
 
 
 def sentence(part: str, /, **values: str | int) -> str:
@@ -47,11 +46,6 @@ def percent(share: float) -> str:
     if 0 < value < 0.995:
         return f"{value:.2f}%" if value >= 0.01 else "< 0.01%"
     return f"{value:.1f}%"
-
-
-def plus_minus(spread: Spread) -> str:
-    """Mean and standard deviation of shares: ``84.0% ± 1.2``."""
-    return f"{percent(spread.mean)} ± {100 * spread.deviation:.1f}"
 
 
 def with_unit(value: str, unit: str) -> str:

@@ -1,4 +1,4 @@
-"""Every download of the app, with uniform labels and file names: tables, images, pages and archives.
+"""Every download of the app, with uniform labels and file names: tables, images and pages.
 
 A page offers all of them in one place, the menu *Download* at its foot (:func:`core.ui.panel.figure_menus`): a section
 says what there is to download, and the menu draws the buttons when it is opened.

@@ -1,4 +1,4 @@
-"""Tables as CSV that no spreadsheet runs, as Markdown and as a plain page; nothing else in the app writes either."""
+"""Tables as CSV that no spreadsheet runs, and as a plain page; nothing else in the app writes either."""
 
 from __future__ import annotations
 

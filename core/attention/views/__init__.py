@@ -1,1 +1,1 @@
-"""Views of attention to show and to download: pages, pictures, tables and recipes."""
+"""Views of attention to show and to download: pages and tables."""

@@ -1,6 +1,6 @@
 """bertviz's three views of a trace, drawn by its own scripts, each bounded to what a browser can draw.
 
-The link and the recipe store the selection inside a view. The numbers of a message from its frame, from 1, mean
+The link stores the selection inside a view. The numbers of a message from its frame, from 1, mean
 
     head view     layer, then the heads that are on, none for all of them      in the link: layer, on
     model view    layer and head of the picture that is enlarged, or nothing   in the link: open

@@ -1,1 +1,1 @@
-"""The sections of Calculators."""
+"""The sections of the group Calculators of the page Catalogue."""

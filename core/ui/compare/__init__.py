@@ -1,1 +1,1 @@
-"""The page Compare: a table of all systems, two module trees side by side, sizes and costs."""
+"""Sections of the page Catalogue: a table of all systems, two module trees side by side, sizes and costs."""

@@ -1,1 +1,1 @@
-"""The heads panel that every branch page shows."""
+"""One head of a live model, and the controls of the text that it reads."""

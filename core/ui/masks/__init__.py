@@ -1,1 +1,1 @@
-"""Attention masks: drawn, combined, edited, followed through layers, and counted."""
+"""Attention masks: drawn, edited, and followed through layers."""

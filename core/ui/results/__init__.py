@@ -1,1 +1,1 @@
-"""The sections of Published results: questions with their charts, and every figure in one table."""
+"""The section Results of the page Catalogue: questions with their charts, and every figure in one table."""

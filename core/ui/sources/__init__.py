@@ -1,1 +1,1 @@
-"""The page About, sources: errors in the sources, and every citation of the catalogue."""
+"""The section Corrections of the page Glossary and sources: errors in the sources, each with its evidence."""

@@ -1,1 +1,1 @@
-"""The sections of the page Models."""
+"""Sections of the page Catalogue: the live models, and two of them on one sentence."""
