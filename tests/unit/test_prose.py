@@ -101,7 +101,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/tensor-parallel": ("Answer",),
     "demos/zero": ("Answer",),
     "catalogue/parameters": ("Answer",),
-    "calculators/scaling": ("Answer", "Scale"),
+    "catalogue/scaling": ("Answer", "Scale"),
     "catalogue/sizes": ("Columns", "Counted"),
     "catalogue/table": ("Count", "Sources"),
     "catalogue/trees": ("Matched",),

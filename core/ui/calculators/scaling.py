@@ -126,4 +126,4 @@ def _by_compute(view: View, known: dict[str, Law], compute: float) -> None:
     Panel("scaling-compute", view.words.label("best"), figure, alt, table, heading=True).draw(view.state)
 
 
-SCALING = Section("scaling", draw, (PARAMETERS, TOKENS), folder="calculators")
+SCALING = Section("scaling", draw, (PARAMETERS, TOKENS))

@@ -16,16 +16,14 @@ from core.costs.operations import towers, word_work
 from core.costs.remarks import LIMIT, differences
 from core.costs.shape import usual_length
 from core.figures import parameters as figures
-from core.figures.labels import in_bytes, in_operations, in_words, percent, short
+from core.figures.labels import in_words, percent
 from core.table import Table
-from core.ui.export import download_csv
 from core.ui.formulas import formula
 from core.ui.glossary import unbuilt
 from core.ui.page import theme
-from core.ui.panel import Panel
+from core.ui.panel import Panel, offer_table
 from core.ui.param import Toggle, Words
 from core.ui.section import Section, View
-from core.ui.tables import TableRow, TextTable, text_table
 
 CHOSEN = Words(
     name="systems",
@@ -38,11 +36,10 @@ CHOSEN = Words(
 )
 SHARES = Toggle(name="shares", label="As shares")
 EVERY = Toggle(name="every", label="Every size")
-_HEADINGS = ("System", "Parameters", "Weights, 16 bits", "Training, Adam", "KV cache per token", "Operations per token")
 
 
 def sizes(view: View) -> None:
-    """Draw the bars of the chosen systems, and both tables."""
+    """Draw the bars of the chosen systems, and offer the costs of all and the published figures that differ."""
     state = view.state
     unbuilt()
     known = {system.slug: system for system in catalogue.systems() if anatomy.counts(system.slug)}
@@ -56,11 +53,9 @@ def sizes(view: View) -> None:
         for size in system.sizes
         if (every or size == system.default_size) and size.name in anatomy.trees(system.slug)
     ]
-    view.say("Costs", count=f"{len(raw)} {'sizes' if every else 'systems'}")
-    rows = [_row(figures) for figures in raw]
-    text_table(TextTable(_HEADINGS, rows, "Costs of all systems", (24, 14, 15, 15, 14, 18), (1, 2, 3, 4, 5)))
+    count = f"{len(raw)} {'sizes' if every else 'systems'}"
+    offer_table(state, Table.from_records(raw), view.words.part("Costs", count=count), "costs")
     view.note("Columns")
-    download_csv(Table.from_records(raw), "costs", state.key("csv.costs"))
     _differences(view)
     for key in ("states", "cache", "work", "towers", "recurrent"):
         formula(key)
@@ -128,43 +123,23 @@ def _otherwise(slug: str, size: str) -> dict[str, Any]:
     return {} if word is None else {"sequence length": 1, "operations per token": word.total}
 
 
-def _row(figures: dict[str, Any]) -> TableRow:
-    cache, work = figures["KV cache per token, bytes"], figures["operations per token"]
-    return (
-        (figures["system"], figures["size"]),
-        short(figures["parameters"]),
-        in_bytes(figures["weights in 16 bits, bytes"]),
-        in_bytes(figures["training states, bytes"]),
-        "none" if cache is None else in_bytes(cache),
-        ("not computed" if work is None else in_operations(work), _text(figures["sequence length"])),
-    )
-
-
-def _text(length: int | None) -> str:
-    return "" if length is None else f"{length:,} tokens" if length > 1 else "per word, at any length"
-
-
 def _differences(view: View) -> None:
-    deviations = differences(catalogue.systems())
-    view.say("Differences", limit=f"{LIMIT:.0%}")
-    rows: list[TableRow] = [
-        (
-            (row.system.name, row.size.name),
-            (row.size.published_as, row.system.citation(row.size.source).evidence if row.size.source else ""),
-            f"{row.counted:,}",
-            f"{row.share:+.1%}",
-            row.why,
-        )
-        for row in deviations
-    ]
-    headings = ("System", "Published", "Counted", "Difference", "Why")
-    text_table(TextTable(headings, rows, "Differences", (18, 15, 17, 11, 39), (2, 3)))
-    view.note("Counted")
-    table = Table(
-        ("system", "size", "published", "counted", "share", "why"),
-        tuple((row.system.name, row.size.name, row.published, row.counted, row.share, row.why) for row in deviations),
+    table = Table.from_records(
+        [
+            {
+                "system": row.system.name,
+                "size": row.size.name,
+                "published": row.published,
+                "evidence": row.system.citation(row.size.source).evidence if row.size.source else None,
+                "counted": row.counted,
+                "share": row.share,
+                "why": row.why,
+            }
+            for row in differences(catalogue.systems())
+        ]
     )
-    download_csv(table, "differences", view.state.key("csv.differences"))
+    offer_table(view.state, table, view.words.part("Differences", limit=f"{LIMIT:.0%}"), "differences")
+    view.note("Counted")
 
 
 SIZES = Section("sizes", sizes, (CHOSEN, SHARES, EVERY))

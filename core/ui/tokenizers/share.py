@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
-from core import catalogue
-from core.figures.labels import in_words, percent
+from core.figures.labels import percent
 from core.figures.vocabulary import Bar
 from core.figures.vocabulary import shares as bars
 from core.table import Table
 from core.tokenizers.share import Share, shares
 from core.ui.glossary import unbuilt
-from core.ui.page import base_path, theme
+from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Toggle
 from core.ui.section import Section, View
-from core.ui.tables import Link, TableRow, TextTable, text_table
 from core.ui.tokenizers.common import formula_of
 
 EVERY = Toggle(name="every", label="Every size")
@@ -57,20 +53,7 @@ def share(view: View) -> None:
         ),
     ).draw(view.state)
     view.try_and_notice()
-    rows: list[TableRow] = [
-        (
-            (Link(row.system, f"{base_path()}/{catalogue.get(row.slug).branch}?system={row.slug}&tab=tree"), row.size),
-            f"{row.vocabulary:,}" if row.vocabulary else "reads characters",
-            in_words(row.embeddings + row.output),
-            in_words(row.total),
-            percent(row.share),
-        )
-        for row in shown
-    ]
-    headings = ("System", "Vocabulary", "Its parameters", "All parameters", "Share")
-    with st.expander("All systems"):
-        text_table(TextTable(headings, rows, "The vocabulary's share", (26, 18, 22, 22, 12), numeric=(1, 2, 3, 4)))
-        view.note("Counting")
+    view.note("Counting")
     formula_of("share")
 
 
