@@ -19,7 +19,7 @@ def letter(page: Page, name: str) -> None:
 
 def shows(page: Page, name: str) -> None:
     """The letter is chosen, and the address says so."""
-    expect(page.get_by_role("radio", checked=True)).to_have_text([name])
+    expect(page.get_by_role("radio", checked=True)).to_have_text(["Glossary", name])
     says = expect(page)
     if name == "All":
         says.not_to_have_url(re.compile("letter="))
