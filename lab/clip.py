@@ -23,7 +23,7 @@ from torch import Tensor
 from core.checkpoints.spec import Measure
 from core.lazy import transformers
 from core.vectors import image_text
-from core.vectors.image_text import CAPTIONS, COLORLESS, COLORS, SEEN, SHAPES, SIDES, SIZES, Scene
+from core.vectors.image_text import CAPTIONS, COLORS, SEEN, SHAPES, SIDES, SIZES, Scene
 from lab import models
 from lab import recipe as recipes
 from lab.objective import Batch, Objective, Share
@@ -34,6 +34,8 @@ MEASURED: dict[image_text.SceneKind, tuple[int, int, str]] = {
     "seen": (4, 3, "240 new images of the 30 color-shape pairs of the training"),
 }
 """Twos of images of each pair, their seed, and what the card says of them."""
+COLORLESS = ("a {shape}", "a {size} {shape}", "a picture of a {size} {shape} {side}")
+"""Templates of an image whose color has no name."""
 UNNAMED = 3
 """Images of each shape, in each batch, in a color that no caption names."""
 KNOWN = 100

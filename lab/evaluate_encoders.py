@@ -29,7 +29,7 @@ from core.sparse import bigbird
 from core.sparse.layout import Sparsity
 from core.sparse.longformer import states
 from lab import corpus as corpora
-from lab import documents, measures, models, parallel
+from lab import documents, masking, measures, models, parallel
 from lab import recipe as recipes
 from lab.corpus import held_out_books
 from lab.documents import Documents, Examples
@@ -449,7 +449,7 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
     ahead = [(0.0,) * 4]
     for seed, ids in enumerate(spans):
         framed = _framed(checkpoint, ids)
-        as_trained, chosen = masks.corrupt_ids(framed, words.special, words.mask, np.random.default_rng(seed))
+        as_trained, chosen = masking.corrupt_ids(framed, words.special, words.mask, np.random.default_rng(seed))
         for own, full in zip(trained.values(), (False, True), strict=True):
             found = states(model, torch.from_numpy(as_trained)[None], full=full)[0]
             own.add(model.lm_head(found[chosen]), torch.from_numpy(ids[chosen]))

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rapidfuzz.distance.Levenshtein import distance
 from torch import Tensor
 
 from core.checkpoints.spec import Checkpoint
-from core.language.noise import NOISES, error_rate, noisy
+from core.language.noise import NOISES, noisy
 from core.objectives.corruptions import CORRUPTIONS, corrupt_text
 from lab import corpus as corpora
 from lab import measures, parallel
@@ -271,3 +272,9 @@ def shared_words(rows: Sequence[Row]) -> float:
     cosines = (a * b).sum(-1) / np.maximum(np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1), 1e-9)
     follows = cosines > np.median(cosines)
     return Share(int(np.sum(follows == (np.array([label for *_, label in rows]) == 0))), len(rows))
+
+
+def error_rate(texts: Sequence[str], clean: Sequence[str]) -> float:
+    """Character error rate in percent: edits (Levenshtein, 1966) over all pairs per 100 clean characters."""
+    edits = sum(distance(text, right) for text, right in zip(texts, clean, strict=True))
+    return 100 * edits / max(1, sum(map(len, clean)))

@@ -99,6 +99,26 @@ def mask_words(
     return batch | tensors(context=np.where(left, ids, -1))
 
 
+def corrupt_ids(
+    ids: Ints,
+    special: Bools,
+    mask: int,
+    rng: np.random.Generator,
+    fates: tuple[float, float] = masked.FATES,
+) -> tuple[Ints, Bools]:
+    """The corrupted ids and which tokens were chosen, both of the shape of ``ids``: the input of training.
+
+    Args:
+        ids: any shape; token ids.
+        special: (vocabulary,) True for tokens that are neither chosen nor sampled.
+        mask: the mask token.
+    """
+    chosen = masked.choose(~special[ids], rng)
+    hidden, random = masked.replace_chosen(chosen, rng, fates)
+    sampled = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
+    return np.where(hidden, mask, np.where(random, sampled, ids)).astype(np.int64), chosen
+
+
 def mask_rows(
     texts: Sequence[Ints],
     special: Bools,
@@ -108,7 +128,7 @@ def mask_rows(
     rngs: Sequence[np.random.Generator],
     fates: tuple[float, float] = masked.FATES,
 ) -> dict[str, Tensor]:
-    """BERT's masking (`core.objectives.masked`) of texts of any length, each with its own generator.
+    """`corrupt_ids` of texts of any length, each with its own generator.
 
     Args:
         special: (vocabulary,) True for tokens that are neither chosen nor sampled.
@@ -123,6 +143,6 @@ def mask_rows(
     ids = np.full((len(texts), width), pad, dtype=np.int64)
     chosen = np.zeros(ids.shape, dtype=bool)
     for row, (text, rng) in enumerate(zip(texts, rngs, strict=True)):
-        ids[row, : len(text)], chosen[row, : len(text)] = masked.corrupt_ids(text, special, mask, rng, fates)
+        ids[row, : len(text)], chosen[row, : len(text)] = corrupt_ids(text, special, mask, rng, fates)
     labels = np.concatenate([text[chosen[row, : len(text)]] for row, text in enumerate(texts)])
     return tensors(ids=ids, real=(ids != pad).astype(np.int64), chosen=chosen, labels=labels)

@@ -1,6 +1,6 @@
 """``python -m lab vectors``: how contextual each layer of a model is, and the layer weights of probing tasks.
 
-`core.vectors.contextual` and `core.vectors.mix` define the measures, `core.vectors.precomputed` reads the files.
+`core.vectors.contextual` and `lab.mix` define the measures, `core.vectors.precomputed` reads the files.
 
 Models are measured over all bundled English sentences, on which no model was trained: those of the tests, the model
 cards and the treebank. Cloze sentences have their first answer in the gap. Duplicates are removed.
@@ -25,12 +25,14 @@ from core.language.side_by_side import split
 from core.settings import ASSETS
 from core.vectors import elmo
 from core.vectors.contextual import ContextualMeasures, measure
-from core.vectors.mix import TASKS, TOPIC, LearnedMix, classes, learn_task
+from core.vectors.mix import TOPIC, LearnedMix
 from core.vectors.occurrences import Line, tokens_within, words
-from core.vectors.precomputed import FOLDER, LAYER_COLUMNS, MIX_COLUMNS, rows_of
+from core.vectors.precomputed import FOLDER, LAYER_COLUMNS, rows_of
 from core.vectors.reading import Reading, read, readable
+from lab.mix import TASKS, classes, learn_task
 
 GAP = "[MASK]"
+MIX_COLUMNS = ("task", "layer", "weight", "alone", "mix", "commonest", "gamma", "words", "classes")
 
 
 def write(folder: Path, slug: str, measured: ContextualMeasures, tasks: Sequence[LearnedMix]) -> None:

@@ -31,13 +31,11 @@ Pure Python, no torch. The result is a function of text, kind, rate and seed on 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from random import Random
 from typing import Any, Literal
-
-from rapidfuzz.distance.Levenshtein import distance
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
@@ -75,8 +73,6 @@ RATES: dict[Noise, float] = {
 """The default rate of each kind that has one; sentences stay easy to read."""
 PUBLISHED: dict[Noise, float] = {"drop": 0.1, "repeat": 0.2, "mutate": 0.1}
 """The rates of the paper."""
-MOST = 2
-"""The largest rate in training, in multiples of the default."""
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBORS: dict[str, str] = {
@@ -105,14 +101,6 @@ def noisy(text: str, kind: Noise, rate: float | None = None, seed: int = 0) -> s
     for step in ("case", "order", "letters", "spaces") if kind == "mixed" else (kind,):
         text = _CORRUPT[step](text, chance, random)
     return text
-
-
-def sample_noise(text: str, seed: int, *, kinds: tuple[Noise, ...] = NOISES) -> tuple[str, Noise]:
-    """The text with training noise of a uniform kind and a rate uniform from 0 to :data:`MOST` times its default."""
-    random = Random(seed)
-    kind = kinds[int(random.random() * len(kinds))]
-    rate = MOST * random.random() * RATES[kind] if kind in RATES else None
-    return noisy(text, kind, rate, seed), kind
 
 
 def _letters(text: str, rate: float, random: Random) -> str:
@@ -229,12 +217,6 @@ _CORRUPT: dict[str, Callable[[str, float, Random], str]] = {
     "random-case": _random_case,
     "mutate": _mutate,
 }
-
-
-def error_rate(texts: Sequence[str], clean: Sequence[str]) -> float:
-    """Character error rate in percent: edits (Levenshtein, 1966) over all pairs per 100 clean characters."""
-    edits = sum(distance(text, right) for text, right in zip(texts, clean, strict=True))
-    return 100 * edits / max(1, sum(map(len, clean)))
 
 
 def changed(before: str, after: str) -> tuple[tuple[str, bool], ...]:

@@ -53,26 +53,6 @@ def replace_chosen(chosen: Bools, rng: np.random.Generator, fates: tuple[float, 
     return chosen & (sample < fates[0]), chosen & (sample >= 1 - fates[1])
 
 
-def corrupt_ids(
-    ids: Ints,
-    special: Bools,
-    mask: int,
-    rng: np.random.Generator,
-    fates: tuple[float, float] = FATES,
-) -> tuple[Ints, Bools]:
-    """The corrupted ids and which tokens were chosen, both of the shape of ``ids``: the input of training.
-
-    Args:
-        ids: any shape; token ids.
-        special: (vocabulary,) True for tokens that are neither chosen nor sampled.
-        mask: the mask token.
-    """
-    chosen = choose(~special[ids], rng)
-    masked, random = replace_chosen(chosen, rng, fates)
-    sampled = np.flatnonzero(~special)[rng.integers((~special).sum(), size=ids.shape)]
-    return np.where(masked, mask, np.where(random, sampled, ids)).astype(np.int64), chosen
-
-
 def budget(tokens: int, rate: float, rng: np.random.Generator) -> int:
     """How many of ``tokens`` to choose where they are chosen in groups: ``rate`` of them on average, at least one.
 

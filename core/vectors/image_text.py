@@ -62,8 +62,6 @@ CAPTIONS = (
     "a {size} {shape}",
 )
 """Templates of the training captions."""
-COLORLESS = ("a {shape}", "a {size} {shape}", "a picture of a {size} {shape} {side}")
-"""Templates of an image whose color has no name."""
 WORDS = tuple(sorted({word for text in (*CAPTIONS, *SIDES, *COLORS, *SHAPES, *SIZES) for word in text.split()}))
 WORDS = tuple(word for word in WORDS if "{" not in word)
 """The vocabulary of the captions."""

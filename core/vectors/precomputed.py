@@ -29,7 +29,6 @@ LAYER_COLUMNS = (
     "explained",
     "explained by chance",
 )
-MIX_COLUMNS = ("task", "layer", "weight", "alone", "mix", "commonest", "gamma", "words", "classes")
 COUNT = 590
 """The number of sentences, for pages that do not read them."""
 

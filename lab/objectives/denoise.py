@@ -16,12 +16,13 @@ text. Byte v has the id v + 3, after padding 0, end 1 and an unused unknown toke
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
 import torch
 
-from core.language.noise import NOISES, Noise, noisy, sample_noise
+from core.language.noise import NOISES, RATES, Noise, noisy
 from core.objectives.corruptions import CORRUPTIONS
 from lab import batches, documents
 from lab.documents import ROUND, Documents
@@ -97,6 +98,8 @@ OFFSET = 3
 """Ids before the first byte."""
 CLEAN = 8
 """One in CLEAN rows has no noise."""
+MOST = 2
+"""The largest rate of the noise, in multiples of the default."""
 NEAR = 5.0
 """With this bias, one of forty bytes with otherwise equal scores gets four fifths of the attention weight."""
 SENTENCES = 150
@@ -178,6 +181,14 @@ class RespellObjective(PairsObjective):
             parts = (byte_rows(pairs[start : start + 50]) for start in range(0, len(pairs), 50))
             losses[f"loss {kind or 'clean'}"] = mean_nats(self, parts)
         return {"loss": sum(losses.values()) / len(losses), **losses}
+
+
+def sample_noise(text: str, seed: int, *, kinds: tuple[Noise, ...] = NOISES) -> tuple[str, Noise]:
+    """The text with training noise of a uniform kind and a rate uniform from 0 to :data:`MOST` times its default."""
+    random = Random(seed)
+    kind = kinds[int(random.random() * len(kinds))]
+    rate = MOST * random.random() * RATES[kind] if kind in RATES else None
+    return noisy(text, kind, rate, seed), kind
 
 
 def byte_rows(pairs: list[tuple[str, str]]) -> Batch:

@@ -39,7 +39,6 @@ from torch.nn import functional
 
 from core.checkpoints.bundled import apply, as_longformer
 from core.lazy import transformers
-from core.objectives import masked
 from core.sparse.bigbird import spread
 from core.sparse.layout import NONE, Sparsity
 from core.sparse.longformer import states
@@ -324,7 +323,7 @@ class WindowObjective(Objective):
     def masked(self, ids: Ints, rng: np.random.Generator) -> Batch:
         """Spans (rows, length) with special tokens at both ends and 15% of the other tokens chosen."""
         ids[:, 0], ids[:, -1] = self.words.begin, self.words.end
-        corrupted, chosen = masked.corrupt_ids(ids, self.words.special, self.words.mask, rng)
+        corrupted, chosen = masking.corrupt_ids(ids, self.words.special, self.words.mask, rng)
         return batches.tensors(ids=corrupted, chosen=chosen, labels=ids[chosen])
 
     def loss(self, batch: Batch) -> Tensor:

@@ -26,9 +26,9 @@ from torch.nn import functional
 from core.checkpoints.heads import BoundaryHead
 from core.checkpoints.spec import Measure
 from core.language.structure import each_read, near
-from core.objectives import masked, sentence_pairs, spans, unified, word_order
+from core.objectives import sentence_pairs, spans, unified, word_order
 from core.objectives.example import Example
-from lab import batches, documents, models, ngrams
+from lab import batches, documents, masking, models, ngrams
 from lab.documents import NO_LABEL, Documents, Examples
 from lab.evaluate_pairs import Row, segments, words_before
 from lab.measures import bootstrap
@@ -285,7 +285,7 @@ class OrdersObjective(StructureObjective):
             count, special = len(text), self.words.special[text]
             original[row, :count], types[row, len(a) + 2 : count] = text, 1
             if self.share is None:
-                text, chosen[row, :count] = masked.corrupt_ids(text, self.words.special, self.words.mask, rng)
+                text, chosen[row, :count] = masking.corrupt_ids(text, self.words.special, self.words.mask, rng)
             starts = word_order.windows(count, np.flatnonzero(special | chosen[row, :count]).tolist())
             for start in word_order.sample(starts, rng, self.share or float(self.recipe.data["share"])):
                 at = slice(start, start + word_order.SIZE)

@@ -18,7 +18,6 @@ from core.content import content
 from core.errors import InputUnusable
 from core.vectors import positions, precomputed
 from core.vectors.input_embeddings import input_embeddings
-from core.vectors.mix import learn_task
 from core.vectors.nearest import embedding_matrix, in_vocabulary, static_vectors, vocabulary
 from core.vectors.occurrences import word_vectors
 from core.vectors.positions import rotated, sinusoids, slopes, t5_bucket
@@ -314,18 +313,3 @@ def test_what_was_measured_is_kept_for_every_model(slug: str) -> None:
         assert len(one.weights) == len(one.alone) == len(layers)
         assert sum(one.weights) == pytest.approx(1, abs=1e-3)
         assert one.accuracy > one.commonest
-
-
-def test_a_task_learns_the_layer_that_knows() -> None:
-    random = np.random.default_rng(7)
-    count, width = 240, 12
-    answers = random.integers(0, 3, count)
-    states = random.normal(size=(3, count, width)).astype(np.float32)
-    states[1, np.arange(count), answers] += 6  # layer 1 alone knows
-    found = learn_task(states, [str(answer) for answer in answers], [i // 4 for i in range(count)], "made")
-    assert found.weights[1] > 0.7
-    assert sum(found.weights) == pytest.approx(1, abs=1e-5)
-    assert found.accuracy > 0.9
-    assert found.alone[1] > 0.9 > 0.6 > max(found.alone[0], found.alone[2])
-    assert found.commonest < 0.6
-    assert found.classes == 3

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import OutOfRange
-from core.language.noise import MOST, NOISES, PUBLISHED, RATES, Noise, changed, error_rate, noisy, sample_noise
+from core.language.noise import PUBLISHED, RATES, Noise, changed, noisy
 from core.objectives import corruptions
 from lab import measures
 from lab.documents import Documents
@@ -203,20 +203,6 @@ def test_a_mutation_adds_drops_or_replaces_equally_often_by_letters_of_the_text(
 def test_no_other_noise_and_no_other_rate(kind: Noise, rate: float | None, match: str) -> None:
     with pytest.raises(OutOfRange, match=match):
         noisy(TEXT, kind, rate)
-
-
-def test_kinds_are_sampled_evenly_and_rates_up_to_twice_their_default() -> None:
-    samples = [sample_noise("abcdefgh" * 40, seed) for seed in range(700)]
-    for kind in NOISES:
-        assert 60 < sum(drew == kind for _, drew in samples) < 140
-    left = [len(text) / 320 for text, kind in samples if kind == "drop"]
-    assert 1 - MOST * RATES["drop"] - 0.07 < min(left) < 0.9 < max(left)
-    assert {sample_noise(TEXT, seed, kinds=("upper",))[0] for seed in range(9)} == {TEXT.upper()}
-
-
-def test_edits_by_hand() -> None:
-    assert error_rate(["kitten", "ab"], ["sitting", "ab"]) == pytest.approx(100 * 3 / 9)
-    assert error_rate([], []) == 0.0
 
 
 def test_changes_are_marked_in_the_corrected_text() -> None:

@@ -90,18 +90,6 @@ def test_fates_are_eighty_ten_ten() -> None:
     assert met["unchanged"] / total == pytest.approx(0.1, abs=0.01)
 
 
-def test_the_page_masks_what_training_masks() -> None:
-    """Token k of the text is id k: the example has the targets and masks of `corrupt_ids` with the same generator."""
-    ids = np.arange(40)
-    special = np.isin(ids, (0, 39))
-    for seed in range(30):
-        damaged, chosen = masked.corrupt_ids(ids, special, 40, np.random.default_rng(seed))
-        example = masked.corrupt([str(i) for i in ids], WORDS, np.random.default_rng(seed), fixed=(0, 39))
-        assert example.targets == tuple(np.flatnonzero(chosen).tolist())
-        hidden = [place for place, cell in enumerate(example.source) if cell.change == "masked"]
-        assert hidden == np.flatnonzero(damaged == 40).tolist()
-
-
 def test_a_text_of_one_token_has_a_target_and_one_without_tokens_has_none() -> None:
     assert made("masked", [1], np.random.default_rng(0), 0.05).targets == (1,)
     assert masked.corrupt(["[CLS]", "[SEP]"], WORDS, np.random.default_rng(0), fixed=(0, 1)).targets == ()
