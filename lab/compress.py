@@ -40,12 +40,12 @@ from core.attention.architectures.vectors import attention_layers
 from core.attention.roles.rolefiles import EFFECTS, OUTPUT
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
-from core.efficiency.timing import alternated
 from core.errors import InputUnusable, OutOfRange
 from core.lazy import Tensor, nn, torch
 from core.studies import results
 from lab import heldout
 from lab.lengths import machine
+from lab.timing import alternated
 
 FILE = results("compression")
 PRUNED, HEADS, LAYERS, BITS = (0, 30, 50, 70, 90), (0, 25, 50, 75), (0, 1, 2, 3), (32, 16, 8, 4)

@@ -373,7 +373,7 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
         corrupted, positions = measures.mask_words(ids, tokenizer)
 
         def scores(text: Ints, at: Ints, how: Sparsity | None = None) -> Any:
-            return bigbird.forward(model, text.tolist(), at.tolist(), how).logits
+            return bigbird.forward(model, text.tolist(), at.tolist(), how)
 
         pieces = []
         for start in range(1, len(ids) - 1, PIECE - 2):

@@ -24,11 +24,11 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from core.efficiency.timing import alternated
 from core.lazy import torch
 from core.sparse.bigbird import Gather, sparse_attention
 from core.sparse.encoder import by_mask, measure_peak
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, cost
+from lab.timing import alternated
 
 KINDS = {"full": "full", "sparse": "sparse, gathered", "fused": "full, fused kernel", "flex": "sparse, flex_attention"}
 PLAIN = ("full", "sparse", "fused")

@@ -1,12 +1,10 @@
-"""Cost, time, memory and predictions of several attention patterns of one model on one long text.
+"""Cost, memory and predictions of several attention patterns of one model on one long text.
 
 A BigBird compares sparse and full attention. A Longformer compares four patterns on the same weights: full, the window
 with the chosen global tokens, with the first token alone (as in training), and with none. Its full attention uses the
 projections of the window, with a window as wide as the text; global tokens keep their own projections.
 
-Seconds are the median over passes in this process. Passes alternate (sparse, full, sparse, …), so that other load on
-the machine affects both; a slow text is passed once. Memory is measured for one head, since the heads are computed
-one after the other here. Scores are counted, not measured.
+Memory is that of one head, since the heads are computed one after the other here. Scores are counted.
 
 Two predictions are compared by their total variation distance, from 0 (equal) to 1 (disjoint):
 
@@ -17,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 
@@ -27,15 +24,14 @@ from core.language.fill_mask import translate_masks
 from core.language.text import clean
 from core.language.tokens import check_length, label
 from core.sparse import bigbird, longformer, windowed
+from core.sparse.encoder import Logits
 from core.sparse.encoder import Progress as LayerProgress
-from core.sparse.encoder import TimedPass
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, total_scores
 
 Progress = Callable[[float, str], object]
 """Called with the share done, from 0 to 1, and the current step; an exception from it stops the comparison."""
 
 MAX_MASKS = 4
-_QUICK_SECONDS = 1.5  # faster timed passes are repeated twice; for slower ones a visitor would wait too long
 VARIANTS = {
     "full": "full attention",
     "chosen": "window and your global tokens",
@@ -52,14 +48,6 @@ class AttentionCost:
 
     scores: int
     """Scores computed in all layers and heads, counted."""
-    seconds: float
-    """Median over the passes, the whole model."""
-    attention_seconds: float
-    """Median over the passes, attention alone."""
-    fastest: float
-    slowest: float
-    """Of attention alone, as well."""
-    passes: int
     peak_bytes: int
     """Tensor memory that one head of one layer holds at the peak of its attention, measured."""
     layer_bytes: int
@@ -162,7 +150,7 @@ def global_positions(checkpoint: Checkpoint, long: LongText, words: str, start: 
 def compare(
     checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, *, k: int = 5, progress: Progress | None = None
 ) -> Comparison:
-    """Run sparse and full attention over ``long``. Concurrent comparisons would distort each other's times.
+    """Run sparse and full attention over ``long``.
 
     Args:
         checkpoint: a BigBird model with a masked-token head; it is only read.
@@ -175,22 +163,20 @@ def compare(
     layers, heads, positions = bigbird.shape_of(model)
     settings = {"sparse": sparsity, "full": None}
 
-    def run(variant: str, progress: LayerProgress) -> TimedPass:
+    def run(variant: str, progress: LayerProgress) -> Logits:
         return bigbird.forward(model, long.ids, long.masks, settings[variant], progress=progress)
 
-    bigbird.forward(model, long.ids[:64], [0], None)  # the first pass of a process pays for starting threads
     names = {variant: f"{variant.capitalize()} attention over {n:,} tokens" for variant in settings}
-    runs = _passes(names, tuple(names), run, progress)
+    runs = _passes(names, run, progress)
     sparse, full = (
         _cost(
-            runs[variant],
             total_scores(n, layers, heads, setting),
             total_scores(n, 1, heads, setting),
             bigbird.attention_peak(model, long.ids, setting),
         )
-        for variant, setting in settings.items()
+        for setting in settings.values()
     )
-    masks = _masked_words(checkpoint, long, [runs["sparse"][0], runs["full"][0]], k, by=1, compared=(0, 1))
+    masks = _masked_words(checkpoint, long, list(runs.values()), k, by=1, compared=(0, 1))
     return Comparison(n, positions, layers, heads, masks, sparse, full)
 
 
@@ -214,75 +200,51 @@ def compare_windows(
     layers, heads, positions = longformer.shape_of(model)
     globals_of: dict[str, tuple[int, ...]] = {"full": chosen, "chosen": chosen, "start": (0,), "none": ()}
 
-    def run(variant: str, progress: LayerProgress) -> TimedPass:
+    def run(variant: str, progress: LayerProgress) -> Logits:
         return longformer.forward(
             model, long.ids, long.masks, side, globals_of[variant], full=variant == "full", progress=progress
         )
 
-    longformer.forward(model, long.ids[:64], [0], side)  # the first pass of a process pays for starting threads
     names = {variant: f"{name.capitalize()} over {n:,} tokens" for variant, name in VARIANTS.items()}
-    runs = _passes(names, ("chosen", "full"), run, progress)
+    runs = _passes(names, run, progress)
     window, full = (
-        _cost(runs[variant], scores * layers * heads, scores * heads, longformer.attention_peak(model, long.ids, reach))
-        for variant, scores, reach in (("chosen", windowed.cost(n, side, chosen).sparse, side), ("full", n * n, None))
+        _cost(scores * layers * heads, scores * heads, longformer.attention_peak(model, long.ids, reach))
+        for scores, reach in ((windowed.cost(n, side, chosen).sparse, side), (n * n, None))
     )
     order = list(VARIANTS)
     compared = (order.index("chosen"), order.index("none"))
-    masks = _masked_words(
-        checkpoint, long, [runs[variant][0] for variant in VARIANTS], k, by=compared[0], compared=compared
-    )
+    masks = _masked_words(checkpoint, long, list(runs.values()), k, by=compared[0], compared=compared)
     return Comparison(n, positions, layers, heads, masks, window, full)
 
 
 def _passes(
-    names: Mapping[str, str],
-    timed: Sequence[str],
-    run: Callable[[str, LayerProgress], TimedPass],
-    progress: Progress | None,
-) -> dict[str, list[TimedPass]]:
-    """One pass of each variant in ``names``, and three alternating passes of the ``timed`` ones if they are quick."""
-    passes = 0
+    names: Mapping[str, str], run: Callable[[str, LayerProgress], Logits], progress: Progress | None
+) -> dict[str, Logits]:
+    """The logits at the masks of one pass of each variant in ``names``."""
 
-    def run_once(variant: str) -> TimedPass:
-        nonlocal passes
-        number, passes = passes, passes + 1
-
+    def logits(number: int, variant: str) -> Logits:
         def layer_done(layer: int, layers: int) -> None:
             if progress is not None:
-                progress(min(1.0, (number + layer / layers) / len(names)), names[variant])
+                progress((number + layer / layers) / len(names), names[variant])
 
         return run(variant, layer_done)
 
-    runs = {variant: [run_once(variant)] for variant in names}
-    if sum(runs[variant][0].seconds for variant in timed) < _QUICK_SECONDS:
-        for variant in (*timed, *timed):
-            runs[variant].append(run_once(variant))
-    return runs
+    return {variant: logits(number, variant) for number, variant in enumerate(names)}
 
 
-def _cost(runs: Sequence[TimedPass], scores: int, of_a_layer: int, peak: int) -> AttentionCost:
-    alone = [run.attention_seconds for run in runs]
-    return AttentionCost(
-        scores=scores,
-        seconds=median(run.seconds for run in runs),
-        attention_seconds=median(alone),
-        fastest=min(alone),
-        slowest=max(alone),
-        passes=len(runs),
-        peak_bytes=peak,
-        layer_bytes=of_a_layer * BYTES_PER_SCORE,
-    )
+def _cost(scores: int, of_a_layer: int, peak: int) -> AttentionCost:
+    return AttentionCost(scores=scores, peak_bytes=peak, layer_bytes=of_a_layer * BYTES_PER_SCORE)
 
 
 def _masked_words(
-    checkpoint: Checkpoint, long: LongText, runs: Sequence[TimedPass], k: int, by: int, compared: tuple[int, int]
+    checkpoint: Checkpoint, long: LongText, runs: Sequence[Logits], k: int, by: int, compared: tuple[int, int]
 ) -> tuple[MaskedWord, ...]:
     """The masks, their words ordered by run number ``by``, with the distance between the two runs ``compared``."""
     from scipy.special import softmax
 
     masks = []
     for row, position in enumerate(long.masks):
-        p = softmax(np.stack([run.logits[row] for run in runs]).astype(np.float64), axis=-1)  # (runs, V)
+        p = softmax(np.stack([logits[row] for logits in runs]).astype(np.float64), axis=-1)  # (runs, V)
         listed = {int(i) for own in p for i in np.argsort(-own)[:k]}
         answers = [Answer(label(checkpoint.tokenizer, i), tuple(p[:, i].tolist())) for i in listed]
         answers.sort(key=lambda answer: (-answer.probabilities[by], answer.text))

@@ -6,7 +6,6 @@ The tasks share one loaded encoder (`core.checkpoints.adapters`).
 from __future__ import annotations
 
 import re
-import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -149,16 +148,3 @@ def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
     return TaskPrediction(
         info, read, tuple(adapted.logits.softmax(-1)[0].tolist()), tuple(alone.softmax(-1)[0].tolist()), adapted.updates
     )
-
-
-def swap_seconds(checkpoint: Checkpoint, rounds: int = 2_000) -> float:
-    """Mean seconds of a switch between two tasks' adapters."""
-    from core.checkpoints.adapters import running
-
-    model: Any = checkpoint.model
-    adapters = list(model.tasks.values())
-    start = time.perf_counter()
-    for number in range(rounds):
-        with running(adapters[number % len(adapters)]):
-            pass
-    return (time.perf_counter() - start) / rounds

@@ -269,12 +269,12 @@ def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     """Logits (M, V) at ``positions`` of one sentence ``ids`` (1, n) without padding."""
     if has(model.config, "blocks"):
         # The library's own forward would switch the shared instance to full attention for good on a short text.
-        return torch.from_numpy(forward(model, ids[0].tolist(), positions, None).logits)
+        return torch.from_numpy(forward(model, ids[0].tolist(), positions, None))
     if has(model.config, "two streams"):
         return at_once(model, ids, positions)
     if has(model.config, "window"):
         # The first token is global, as in training; the library's forward makes none global.
-        return torch.from_numpy(windowed(model, ids[0].tolist(), positions).logits)
+        return torch.from_numpy(windowed(model, ids[0].tolist(), positions))
     head = word_head(model)
     attend = torch.ones_like(ids)
     if head is None:

@@ -100,7 +100,7 @@ def forward(
     sparsity: Sparsity | None,
     *,
     progress: encoder.Progress | None = None,
-) -> encoder.TimedPass:
+) -> encoder.Logits:
     """One pass of a ``BigBirdForMaskedLM`` in evaluation mode over one text.
 
     Args:
@@ -126,7 +126,7 @@ def forward(
             context[0, head] = sparse_attention(query[0, head], key[0, head], value[0, head], gather)
         return context
 
-    return encoder.timed(model, model.cls, ids, positions, attend, progress)
+    return encoder.logits_at(model, model.cls, ids, positions, attend, progress)
 
 
 def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) -> int:

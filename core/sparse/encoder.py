@@ -17,8 +17,6 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -27,21 +25,12 @@ from numpy.typing import NDArray
 from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.lazy import Tensor, torch
 
+Logits = NDArray[np.float32]
+"""(positions, vocabulary)."""
 Attend = Callable[[int, Any, Tensor, Tensor, Tensor, Tensor], Tensor]
 """(layer, its attention module, states (R, n, h), query, key, value (R, H, n, d)) to the context (R, H, n, d)."""
 Progress = Callable[[int, int], None]
 """Called after each layer with (layers done, layers in all); what it raises stops the run."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TimedPass:
-    """The output of one timed pass."""
-
-    logits: NDArray[np.float32]  # (positions, vocabulary)
-    seconds: float
-    """Wall-clock time of the whole pass."""
-    attention_seconds: float
-    """Of which: scores, softmax and weighted values, without the projections."""
 
 
 def by_mask(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -81,24 +70,14 @@ def last_states(model: Any, ids: Tensor, attend: Attend, progress: Progress | No
     return hidden
 
 
-def timed(
+def logits_at(
     model: Any, head: Any, ids: Sequence[int], positions: Sequence[int], attend: Attend, progress: Progress | None
-) -> TimedPass:
-    """One pass over a text, and the logits that ``head`` gives at ``positions``."""
+) -> Logits:
+    """The logits that ``head`` gives at ``positions`` after one pass over a text."""
     with torch.inference_mode():
-        spent = 0.0
-
-        def timed_attention(*inputs: Any) -> Tensor:
-            nonlocal spent
-            started = perf_counter()
-            context = attend(*inputs)
-            spent += perf_counter() - started
-            return context
-
-        began = perf_counter()
-        hidden = last_states(model, torch.tensor([list(ids)], dtype=torch.long), timed_attention, progress)
+        hidden = last_states(model, torch.tensor([list(ids)], dtype=torch.long), attend, progress)
         logits: Tensor = head(hidden[0, list(positions)])
-        return TimedPass(logits.float().numpy().copy(), perf_counter() - began, spent)
+        return logits.float().numpy().copy()
 
 
 def first_head(model: Any, ids: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
@@ -125,7 +104,7 @@ def check(n: int, limit: int, positions: Sequence[int] = ()) -> None:
 def measure_peak(call: Callable[[], object]) -> int:
     """The peak tensor memory in bytes that ``call`` allocates.
 
-    Tracking slows the call down: measure seconds in another run. Only this thread's operations count.
+    Only this thread's operations count.
     """
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves

@@ -77,7 +77,7 @@ def forward(
     *,
     full: bool = False,
     progress: encoder.Progress | None = None,
-) -> encoder.TimedPass:
+) -> encoder.Logits:
     """One pass of a model in evaluation mode over one text, in plain matrix products.
 
     Args:
@@ -104,7 +104,7 @@ def forward(
             context[:, :, list(global_at)] = _of_global(own, hidden, global_at)[0]
         return context
 
-    return encoder.timed(model, model.lm_head, ids, positions, attend, progress)
+    return encoder.logits_at(model, model.lm_head, ids, positions, attend, progress)
 
 
 def attention_peak(model: Any, ids: Sequence[int], side: int | None) -> int:

@@ -9,7 +9,6 @@ import torch
 from transformers import pipeline
 
 from core.checkpoints.spec import Checkpoint
-from core.efficiency.timing import FIRST, by_turns
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import pairs, replaced
 from core.language.fill_mask import fill_mask, masked_logits, prepare, refill
@@ -103,21 +102,6 @@ def test_a_text_of_ones_own_has_nothing_replaced(electra: tuple[Checkpoint, Chec
     assert found.before == found.after
     assert found.replaced == ()
     assert len(found.probabilities) == len(found.after)
-
-
-def test_speed_is_the_median_of_turns() -> None:
-    now = [0.0]
-    cost = iter([*[(9.0, 9.0)] * FIRST, (1.0, 5.0), (2.0, 4.0), (9.0, 6.0)])
-    current: list[float] = []
-
-    def first() -> None:
-        current[:] = next(cost)
-        now[0] += current[0]
-
-    def second() -> None:
-        now[0] += current[1]
-
-    assert by_turns([first, second], 3, clock=lambda: now[0]) == (2.0, 5.0)
 
 
 TEXTS = (

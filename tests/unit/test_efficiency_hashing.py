@@ -240,8 +240,6 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
     # two n × n matrices at once, the scores and their softmax, and the context of eight numbers a token
     assert 8 * n * n <= found.full.peak_bytes <= 8 * n * n + 200 * n
     assert found.sparse.peak_bytes < found.full.peak_bytes
-    assert found.sparse.seconds >= found.sparse.attention_seconds >= found.sparse.fastest > 0
-    assert found.full.passes in (1, 3)
 
     (word,) = found.masks
     assert word.position == long.masks[0]
@@ -250,8 +248,7 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
     full = [answer.probabilities[1] for answer in word.answers]
     assert full == sorted(full, reverse=True)
     p, q = (
-        bigbird.forward(checkpoint.model, long.ids, long.masks, how).logits[0].astype(np.float64)
-        for how in (sparsity, None)
+        bigbird.forward(checkpoint.model, long.ids, long.masks, how)[0].astype(np.float64) for how in (sparsity, None)
     )
     shares = [np.exp(logits) / np.exp(logits).sum() for logits in (p, q)]
     assert word.distance == pytest.approx(np.abs(shares[0] - shares[1]).sum() / 2, abs=1e-6)

@@ -246,7 +246,7 @@ def test_layers_with_windows_of_their_own_keep_them() -> None:
     model, ids = checkpoint.model, torch.arange(5, 30)
     with torch.inference_mode():
         expected = model.lm_head(longformer.states(model, ids[None]))[0, [3, 20]]
-    found = torch.from_numpy(longformer.forward(model, ids.tolist(), (3, 20)).logits)
+    found = torch.from_numpy(longformer.forward(model, ids.tolist(), (3, 20)))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
     kept = scores_by_layer(checkpoint, {"input_ids": ids[None]})["encoder"]
     assert [int((own.weights[0, 12] > 0).sum()) for _, own in kept] == [1 + 5, 1 + 9]

@@ -9,7 +9,7 @@ import streamlit as st
 from core.errors import AtlasError
 from core.figures.bars import update_alt, update_bars, update_rows
 from core.figures.labels import percent
-from core.language.adapters import TaskInfo, TaskPrediction, classify, swap_seconds, tasks
+from core.language.adapters import TaskInfo, TaskPrediction, classify, tasks
 from core.ui.demos.cover import COVER, choice, was_shown
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.glossary import sentences
@@ -49,7 +49,6 @@ def draw(view: DemoView) -> None:
         share=f"{100 * info.trained / whole:.1f}",
         alone=f"{info.trained_alone:,}",
         tasks=len(offered),
-        swap=f"{1e6 * view.computed('', swap_seconds):.1f}",
         size=model.config.adapter_size,
         width=model.config.hidden_size,
     )

@@ -137,10 +137,9 @@ def filled_masks(
 
 
 def costs_of(view: DemoView, name: str, measured: AttentionCost, full: AttentionCost) -> None:
-    """Draw scores, time and memory of the attention called ``name`` and of full attention."""
+    """Draw scores and memory of the attention called ``name`` and of full attention."""
     rows: tuple[tuple[Cell, Callable[[AttentionCost], Cell], float, float], ...] = (
         (("Scores", "computed"), lambda of: short(of.scores), measured.scores, full.scores),
-        (("Time", "in attention"), _time, measured.attention_seconds, full.attention_seconds),
         (("Memory", "of one head"), lambda of: _megabytes(of.peak_bytes), measured.peak_bytes, full.peak_bytes),
     )
     cells: list[TableRow] = [(label, shown(measured), shown(full), _ratio(a, b)) for label, shown, a, b in rows]
@@ -151,11 +150,6 @@ def costs_of(view: DemoView, name: str, measured: AttentionCost, full: Attention
         {
             "Attention": of,
             "Scores (all layers and heads)": m.scores,
-            "Attention, seconds": round(m.attention_seconds, 3),
-            "Fastest": round(m.fastest, 3),
-            "Slowest": round(m.slowest, 3),
-            "Forward pass, seconds": round(m.seconds, 3),
-            "Passes": m.passes,
             "Peak of one head, bytes": m.peak_bytes,
             "Scores of a layer, bytes": m.layer_bytes,
         }
@@ -185,16 +179,6 @@ def _ratio(cost: float, full: float) -> str:
     if not cost or not full:
         return ""
     return f"{full / cost:.1f}× less" if full >= cost else f"{cost / full:.1f}× more"
-
-
-def _time(cost: AttentionCost) -> Cell:
-    """The median; below it the range of several passes."""
-    middle, *ends = map(_seconds, (cost.attention_seconds, cost.fastest, cost.slowest))
-    return (middle, " to ".join(ends)) if cost.passes > 1 else middle
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.2f}\N{NO-BREAK SPACE}s" if seconds >= 0.1 else f"{1000 * seconds:.0f}\N{NO-BREAK SPACE}ms"
 
 
 def _megabytes(count: int) -> str:

@@ -79,8 +79,6 @@ def draw_sparse(view: DemoView) -> None:
         if comparison is None:
             return
         costs_of(view, "sparse", comparison.sparse, comparison.full)
-        if comparison.sparse.attention_seconds > comparison.full.attention_seconds:
-            view.note("Slower")
         colors = {"sparse attention": PURPLE, "full attention": theme().muted}
         comment, covered = partial(_comment, view), values["cover"]
         filled_masks(view, "sparse", comparison.masks, comment, colors, 0, long.text, sparsity, covered=covered)
@@ -144,13 +142,13 @@ def _clue(view: DemoView, comparison: Comparison, sparsity: Sparsity, clue: int)
 
 
 def _below(view: DemoView, comparison: Comparison, long: LongText, sparsity: Sparsity) -> None:
-    """Draw cost against length, the formula, the library's version, the method of measurement, and the text."""
+    """Draw cost against length, the formula, the library's version, what is counted, and the text."""
     least = 5 + 2 * sparsity.random_blocks
 
     def costs() -> None:
         growth(view, curve([n for n in LENGTHS if n <= comparison.positions], sparsity), comparison.tokens, "sparse")
         view.note("Growth")
-        view.note("Measured", passes=comparison.full.passes, layers=comparison.layers, heads=comparison.heads)
+        view.note("Measured", layers=comparison.layers, heads=comparison.heads)
 
     def formula() -> None:
         values = {"global": sparsity.global_blocks, "random": sparsity.random_blocks}
@@ -277,7 +275,7 @@ def _below_windows(
     def costs() -> None:
         counts = [layout.cost(n, side, global_at) for n in (256, 512, 1024, 1536, 2048)]
         growth(view, counts, comparison.tokens, "window")
-        view.note("Measured", passes=comparison.full.passes)
+        view.note("Measured")
 
     def formula() -> None:
         view.say("Formula", **{"side": side, "both": 2 * side, "global": len(global_at)})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, zip_longest
 
 import streamlit as st
@@ -14,7 +13,6 @@ from core import session
 from core.checkpoints.listing import live
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
-from core.efficiency.timing import by_turns
 from core.errors import AtlasError
 from core.figures.labels import percent, short, with_unit
 from core.figures.predictions import bars_alt, prediction_bars
@@ -283,22 +281,23 @@ def side_by_side(view: View) -> None:
     if _uncovered(state, pair, answers, words, masked, (text, task)):
         draw_answers(view, pair, answers, words, masked)
         if pair[0] is not pair[1] and all(isinstance(answer, Filled) for answer in answers):
-            _costs(view, pair, text, masked)
+            _costs(view, pair)
     if others := [spec.name for spec in models if not spec.family.does]:
         view.note("Not compared", models=plain(", ".join(others)))
 
 
-def _costs(view: View, pair: Pair, text: str, masked: tuple[int, ...]) -> None:
-    """Draw size, time and, as far as both cards state it, quality of two masked language models, and their ratio."""
+def _costs(view: View, pair: Pair) -> None:
+    """Draw size and, as far as both cards state it, quality of two masked language models, and their ratio."""
     first, second = pair
-    costs = [
-        (name, *numbers, form)
-        for (name, form), numbers in zip(_COSTS.items(), _measured(first.slug, second.slug, text, masked), strict=True)
+    one, other = (session.checkpoint(spec.slug).model for spec in pair)
+    costs: list[tuple[str, float, float, Callable[[float], str]]] = [
+        ("layers", one.config.num_hidden_layers, other.config.num_hidden_layers, "{:.0f}".format),
+        ("parameters", one.num_parameters(), other.num_parameters(), lambda count: short(int(count))),
     ]
     measures = [{(m.name, m.on): m for m in spec.card.measures} if spec.card else {} for spec in pair]
-    for what, one in measures[0].items():
-        if other := measures[1].get(what):
-            costs.append((": ".join(what), one.value, other.value, with_unit("{:.1f}", one.unit).format))
+    for what, left in measures[0].items():
+        if right := measures[1].get(what):
+            costs.append((": ".join(what), left.value, right.value, with_unit("{:.1f}", left.unit).format))
     rows = [
         {
             " ": plain(name),
@@ -310,25 +309,6 @@ def _costs(view: View, pair: Pair, text: str, masked: tuple[int, ...]) -> None:
     ]
     st.table(rows, border="horizontal", hide_index=True, alt=view.words.label("costs"))
     view.note("Costs")
-
-
-_COSTS: dict[str, Callable[[float], str]] = {
-    "layers": "{:.0f}".format,
-    "parameters": lambda count: short(int(count)),
-    "time for this sentence": "{:.1f} ms".format,
-}
-
-
-@session.cached("running-both-models")
-def _measured(first: str, second: str, text: str, masked: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
-    """The numbers of :data:`_COSTS`, of both."""
-    one, other = map(session.checkpoint, (first, second))
-    times = by_turns([partial(answer_of, checkpoint, text, masked) for checkpoint in (one, other)])
-    return (
-        (one.model.config.num_hidden_layers, other.model.config.num_hidden_layers),
-        (one.model.num_parameters(), other.model.num_parameters()),
-        (1000 * times[0], 1000 * times[1]),
-    )
 
 
 def usual_pair(specs: Sequence[CheckpointSpec]) -> tuple[str, str]:

@@ -3,27 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from statistics import median
 from time import perf_counter
-
-FIRST = 3
-
-
-def by_turns(
-    runs: Sequence[Callable[[], object]],
-    count: int = 15,
-    clock: Callable[[], float] = perf_counter,
-    notify: Callable[[], None] | None = None,
-) -> tuple[float, ...]:
-    """Median seconds of each run; the runs alternate ``count`` times, after `FIRST` warm-up rounds.
-
-    Args:
-        runs: the functions to time.
-        count: rounds that are measured.
-        clock: seconds; replaced in tests.
-        notify: called after every run, outside the measured time; an exception from it ends the measurement.
-    """
-    return tuple(map(median, alternated(runs, count, FIRST, clock, notify)))
 
 
 def alternated(
@@ -33,7 +13,12 @@ def alternated(
     clock: Callable[[], float] = perf_counter,
     notify: Callable[[], None] | None = None,
 ) -> tuple[list[float], ...]:
-    """Seconds of each run in ``count`` rounds after ``first`` warm-up rounds; otherwise as `by_turns`."""
+    """Seconds of each run in ``count`` rounds, in which the runs alternate, after ``first`` warm-up rounds.
+
+    Args:
+        clock: seconds; replaced in tests.
+        notify: called after every run, outside the measured time; an exception from it ends the measurement.
+    """
     taken: tuple[list[float], ...] = tuple([] for _ in runs)
     for repetition in range(first + count):
         for run, seconds in zip(runs, taken, strict=True):
