@@ -88,8 +88,8 @@ def test_views_fit_a_telephone(telephone: Visitor) -> None:
 def test_a_page_chosen_in_the_sidebar_is_uncovered_on_a_telephone(telephone: Visitor) -> None:
     page = telephone.arrive("/glossary")
     page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Timeline").click()
-    expect(page.get_by_role("heading", name="Timeline", level=1)).to_be_visible()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Catalogue").click()
+    expect(page.get_by_role("heading", name="Catalogue", level=1)).to_be_visible()
     expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
     telephone.settle()
     page.evaluate("localStorage.clear()")  # which keeps the sidebar closed, on laptops of the same browser, too
