@@ -456,7 +456,10 @@ def _of_a_view_left(complaint: str, page: Page) -> bool:
 
 @contextmanager
 def visiting(tab: Tab, address: str) -> Iterator[Visitor]:
-    """A visitor with a tab, whose journey must end without complaints."""
+    """A visitor with a tab, whose journey must end without complaints.
+
+    What it stored in the browser is cleared, also when it failed: an open sidebar would cover a telephone.
+    """
     context = tab.page.context
     before = context.pages
     person = Visitor(tab, address)
@@ -490,6 +493,8 @@ def visiting(tab: Tab, address: str) -> Iterator[Visitor]:
         context.remove_listener("console", said)
         context.remove_listener("weberror", failed)
         tab.page.remove_listener("websocket", connected)
+        if tab.page.url.startswith(address):
+            tab.page.evaluate("localStorage.clear()")
     assert person.strangers() == []
     assert [complaint for complaint in person.complaints if not _of_a_view_left(complaint, tab.page)] == []
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from pathlib import Path
 from urllib.parse import quote
 
 from playwright.sync_api import Locator, expect
 
+from core.table import FORMULA_PREFIXES
 from tests.browser.conftest import WAIT_MS, Visitor
 
 
@@ -62,7 +65,9 @@ def test_the_only_file_of_a_table_is_one_that_no_spreadsheet_runs(visitor: Visit
     expect(page.locator("[aria-label^='Download as CSV']")).to_be_hidden()
     saved = visitor.save("Download CSV: tokens")
     assert saved.suggested_filename == "atlas-tokens.csv"
-    assert ",'=," in Path(saved.path()).read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(Path(saved.path()).read_text(encoding="utf-8"))))
+    assert rows[0]["text"] == "'="
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(FORMULA_PREFIXES)]
 
 
 def test_the_picture_is_stepped_by_key_and_drawn_deeper(visitor: Visitor) -> None:
@@ -111,8 +116,10 @@ def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
     expect(source).to_be_visible()
     visitor.settle()
     text = Path(visitor.save("Download CSV").path()).read_text(encoding="utf-8")
-    assert text.startswith("Name,Name: read in,Type")
-    assert "GPT-2" not in text.split("\n")[1].split(",")[0]
+    assert text.startswith('"Name","Name: read in","Type",')
+    names = [row["Name"].partition(";")[0] for row in csv.DictReader(io.StringIO(text))]
+    assert "BERT" in names
+    assert "GPT-2" not in names
 
 
 def test_two_trees_by_keyboard(visitor: Visitor) -> None:
@@ -185,7 +192,7 @@ def test_a_mask_is_changed_followed_and_saved(visitor: Visitor) -> None:
     assert Path(visitor.save("Download PNG").path()).read_bytes()[:4] == b"\x89PNG"
     assert (
         Path(visitor.save("Download CSV: mask").path()).read_text()
-        == "query / key,0 one,1 two,2 three\n0 one,1,0,1\n1 two,1,1,1\n2 three,1,1,1\n"
+        == '"query / key","0 one","1 two","2 three"\n"0 one","1","0","1"\n"1 two","1","1","1"\n"2 three","1","1","1"\n'
     )
 
     page.get_by_role("button", name="Undo edits").click()

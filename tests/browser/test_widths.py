@@ -92,4 +92,3 @@ def test_a_page_chosen_in_the_sidebar_is_uncovered_on_a_telephone(telephone: Vis
     expect(page.get_by_role("heading", name="Catalogue", level=1)).to_be_visible()
     expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
     telephone.settle()
-    page.evaluate("localStorage.clear()")  # which keeps the sidebar closed, on laptops of the same browser, too
