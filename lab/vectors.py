@@ -1,4 +1,4 @@
-"""``python -m lab vectors``: how contextual each layer of a model is, and the layer weights of probing tasks.
+"""``python -m lab vectors``: how contextual each layer of a model is, and the layer weights of ELMo's probing tasks.
 
 `core.vectors.contextual` and `lab.mix` define the measures, `core.vectors.precomputed` reads the files.
 
@@ -36,7 +36,7 @@ MIX_COLUMNS = ("task", "layer", "weight", "alone", "mix", "commonest", "gamma", 
 
 
 def write(folder: Path, slug: str, measured: ContextualMeasures, tasks: Sequence[LearnedMix]) -> None:
-    """Write a model's three files.
+    """Write a model's files; that of the mix if ``tasks`` were learned.
 
     Raises:
         AtlasError: the folder is not writable.
@@ -51,11 +51,13 @@ def write(folder: Path, slug: str, measured: ContextualMeasures, tasks: Sequence
         for own in tasks
         for layer, pair in enumerate(zip(own.weights, own.alone, strict=True))
     ]
-    for name, columns, rows in (
+    files: list[tuple[Path, Sequence[object], Sequence[Sequence[object]]]] = [
         (folder, LAYER_COLUMNS, layers),
         (folder / "words", ("word", "sentences", *range(len(layers))), words),
-        (folder / "mix", MIX_COLUMNS, mix),
-    ):
+    ]
+    if mix:
+        files.append((folder / "mix", MIX_COLUMNS, mix))
+    for name, columns, rows in files:
         try:
             name.mkdir(parents=True, exist_ok=True)
             with (name / f"{slug}.csv").open("w", encoding="utf-8", newline="") as file:
@@ -119,7 +121,7 @@ def mixes(read: Callable[[str], Reading], labeled: Iterable[Labeled]) -> tuple[L
 
 
 def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
-    """Measure these checkpoints; prints a line for each. ELMo has a task more, the topic."""
+    """Measure these checkpoints; prints a line for each. Tasks mix the layers of ELMo."""
     for slug in slugs:
         if slug != elmo.SLUG and not readable(checkpoints.get(slug)):
             raise AtlasError(
@@ -129,11 +131,11 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
         own = slug == elmo.SLUG
         reads = elmo.read if own else partial(read, checkpoints.load(slug))
         measured = contextual(reads, sentences())
-        tasks = mixes(reads, annotated()) + (mixes(reads, on_topics()) if own else ())
+        tasks = mixes(reads, annotated()) + mixes(reads, on_topics()) if own else ()
         write(output or FOLDER, slug, measured, tasks)
-        best = ", ".join(f"{accuracy.task} {100 * accuracy.accuracy:.0f}%" for accuracy in tasks)
+        best = "".join(f"; {mix.task} {100 * mix.accuracy:.0f}%" for mix in tasks)
         last = measured.layers[-1].corrected("self_similarity") or 0.0
-        print(f"{slug}: self-similarity beyond the baseline {last:.3f} after the last layer; {best}", flush=True)
+        print(f"{slug}: self-similarity beyond the baseline {last:.3f} after the last layer{best}", flush=True)
 
 
 @lru_cache(maxsize=1)

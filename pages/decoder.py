@@ -11,7 +11,7 @@ from core.ui.demos.tensor_parallel import TENSOR_PARALLEL
 from core.ui.demos.zero import ZERO
 
 DEMOS = (CODES, ORDERS, MASKS, MEMORY_DEMO, GENERATE)
-OWN = {"codex": PASS_AT_K, "megatron-lm": TENSOR_PARALLEL, "turing-nlg": ZERO}
+OWN = {"codex": (PASS_AT_K,), "megatron-lm": (TENSOR_PARALLEL,), "turing-nlg": (ZERO,)}
 PAGE = branch_page("decoder", *DEMOS, own=OWN)
 
 if __name__ == "__main__":

@@ -8,11 +8,16 @@ from core.ui.demos.pairs import PAIRS
 from core.ui.demos.replaced import REPLACED
 from core.ui.demos.structure import DIRECTIONS, ORDERS, SPANS
 from core.ui.demos.variants import PARTS, PASSES, TRANSLATION
+from core.ui.vectors.scalar_mix import MIX
 from core.vectors import elmo
 
 DEMOS = (TRANSLATION, MASKS, PASSES, PARTS, PAIRS, REPLACED, TASKS)
-OWN = {"clip": IMAGES, "elmo": DIRECTIONS.section(elmo.spec), "spanbert": SPANS.section()}
-OWN["structbert"] = ORDERS.section()
+OWN = {
+    "clip": (IMAGES,),
+    "elmo": (DIRECTIONS.section(elmo.spec), MIX.section(elmo.spec)),
+    "spanbert": (SPANS.section(),),
+    "structbert": (ORDERS.section(),),
+}
 PAGE = branch_page("encoder", *DEMOS, own=OWN)
 
 if __name__ == "__main__":

@@ -5,10 +5,9 @@ from core.ui.section import Page
 from core.ui.vectors.common import MODEL
 from core.ui.vectors.input_embeddings import SUM
 from core.ui.vectors.positions import POSITIONS
-from core.ui.vectors.scalar_mix import MIX
 from core.ui.vectors.word import WORD_SECTION
 
-PAGE = Page("vectors", (WORD_SECTION, MIX, SUM, POSITIONS), unavailable=lambda: nothing_runs(MODEL.offered()))
+PAGE = Page("vectors", (WORD_SECTION, SUM, POSITIONS), unavailable=lambda: nothing_runs(MODEL.offered()))
 
 if __name__ == "__main__":
     PAGE.run()

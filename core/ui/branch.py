@@ -75,18 +75,19 @@ def branch_page(
     branch: Branch,
     *demos: Demo,
     below: Callable[[BranchView], None] | None = None,
-    own: Mapping[str, Section] | None = None,
+    own: Mapping[str, Sequence[Section]] | None = None,
 ) -> Page:
     """The page of a branch; the first of the demos that fit a model is its default.
 
     Args:
         below: what stands below the demo of every system.
-        own: by system, the demo of a model that is no language model, which opens in place of a live model's.
+        own: by system, the demos of a model that is no language model; the first opens in place of a live model's.
     """
     own = own or {}
-    every: list[Demo | Section] = [*demos, *own.values()]
+    sections = [section for several in own.values() for section in several]
+    every: list[Demo | Section] = [*demos, *sections]
     params: dict[str, Param[Any]] = {param.name: param for demo in every for param in demo.params}
-    choice = DEMO.with_(options={demo.slug: demo.slug for demo in demos}, default="")
+    choice = DEMO.with_(options={demo.slug: demo.slug for demo in every}, default="")
     return Page(
         branch,
         (
@@ -102,12 +103,13 @@ def branch_page(
 
 def _live(
     demos: Sequence[Demo],
-    own: Mapping[str, Section],
+    own: Mapping[str, Sequence[Section]],
     below: Callable[[BranchView], None] | None,
     view: BranchView,
 ) -> None:
     """Draw the demo of the live model, or say why there is none; the model's card follows."""
-    if view.spec is None and (section := own.get(view.system.slug)):
+    if view.spec is None and (sections := own.get(view.system.slug)):
+        section = _own_demo(sections, view)
         with sentences():
             words = section.words(view.state.page)
             view.state.helps = words.front.get("help", {})
@@ -128,7 +130,17 @@ def _live(
     _foot(view, view.spec)
 
 
-def _choose(own: Mapping[str, Section], view: View) -> BranchView:
+def _own_demo(sections: Sequence[Section], view: BranchView) -> Section:
+    """The demo of a model that is no language model; a menu, if it has several."""
+    if len(sections) == 1:
+        return sections[0]
+    by_slug = {section.slug: section for section in sections}
+    titles = {slug: section.words(view.state.page).title for slug, section in by_slug.items()}
+    with view.row:
+        return by_slug[DEMO.with_(options=titles, default=sections[0].slug).draw(view.state, tag=view.system.slug)]
+
+
+def _choose(own: Mapping[str, Sequence[Section]], view: View) -> BranchView:
     """Draw the menus of systems and live models, the title, which names the system, and its lead."""
     state = view.state
     branch: Branch = state.page  # type: ignore[assignment]
@@ -147,8 +159,8 @@ def _choose(own: Mapping[str, Section], view: View) -> BranchView:
         }
         menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems), width=380 if saving else 260)
         system = systems[menu.draw(state)]
-        section = own.get(system.slug)
-        spec = _model(system, specs, state, section.words(branch).label("model") if section else "")
+        sections = own.get(system.slug)
+        spec = _model(system, specs, state, sections[0].words(branch).label("model") if sections else "")
     state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
     with view.heading or st.container():
         st.title(f"{view.words.title}: {plain(system.name)}", anchor=False, width="content")

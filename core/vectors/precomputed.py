@@ -4,7 +4,7 @@ Three tidy files for each model, in ``assets/vectors``; layer 0 is the input of 
 
     SLUG.csv         layer, anisotropy baseline, self similarity, within a sentence, explained, explained by chance
     words/SLUG.csv   word, sentences, then a column for each layer: the word's self-similarity beyond the baseline
-    mix/SLUG.csv     task, layer, weight, alone, mix, commonest, gamma, words, classes
+    mix/elmo.csv     task, layer, weight, alone, mix, commonest, gamma, words, classes
 
 `core.vectors.contextual` and `core.vectors.mix` define the columns. Reading needs numpy alone.
 """
@@ -47,9 +47,9 @@ def word_similarity(slug: str) -> tuple[tuple[str, int, tuple[float, ...]], ...]
     )
 
 
-def learned_mixes(slug: str) -> dict[str, LearnedMix]:
-    """The learned mixes of a model's layers, by task."""
-    rows = _read(FOLDER / "mix" / f"{slug}.csv")
+def learned_mixes() -> dict[str, LearnedMix]:
+    """The learned mixes of ELMo's layers, by task."""
+    rows = _read(FOLDER / "mix" / "elmo.csv")
     result = {}
     for task in dict.fromkeys(row["task"] for row in rows):
         own = [row for row in rows if row["task"] == task]

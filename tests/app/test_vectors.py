@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def test_one_word_opens_filled(model: str) -> None:
 
 @pytest.mark.parametrize("model", ["dir-tiny-gpt2", "dir-tiny-bigbird"])
 def test_models_of_a_host_open_too(model: str, checkpoint_dir: Path) -> None:
-    for tab in ("word", "mix", "sum"):
+    for tab in ("word", "sum"):
         at = page(model=model, tab=tab, word="cat", text="The cat sat on the mat.\nA cat drinks milk.\nOur cat sleeps.")
         assert not at.warning
         assert charts(at) >= 1
@@ -89,20 +90,20 @@ def test_one_occurrence_and_none_at_all() -> None:
 
 
 def test_the_mix_opens_filled() -> None:
-    at = page(tab="mix")
+    at = opened("encoder", system="elmo", demo="mix")
     assert not at.warning
-    assert charts(at) == 3
-    assert "LSTMs" in shown(at)
+    assert charts(at) == 4  # the fourth is the learning curve on its card
+    assert "the largest weight" in shown(at)
 
 
 def test_weights_travel_in_the_link() -> None:
-    at = page(tab="mix", model="atlas-bert", weights="80.0.0.0.0")
-    assert "share $s_0$ = 1.00" in " ".join(slider.label for slider in at.slider)
-    at = page(tab="mix", model="atlas-bert", weights="80.0")  # of another model: even ones instead
-    assert "share $s_0$ = 0.20" in " ".join(slider.label for slider in at.slider)
+    mix = partial(opened, "encoder", system="elmo", demo="mix")
+    assert "share $s_0$ = 1.00" in " ".join(slider.label for slider in mix(weights="80.0.0").slider)
+    at = mix(weights="80.0.0.0.0")  # of a model with more layers: even ones instead
+    assert "share $s_0$ = 0.33" in " ".join(slider.label for slider in at.slider)
     widget(at.button, "Learned: position").click().run()
     assert at.query_params["weights"]
-    assert "share $s_0$ = 0.4" in " ".join(slider.label for slider in at.slider)
+    assert "share $s_2$ = 0.5" in " ".join(slider.label for slider in at.slider)
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "catalogue/share": ("Range", "ByT5"),
     "tokenizers/train": ("Size",),
     "vectors/layers": ("self", "Words", "Embeddings", "Corrected"),
-    "vectors/mix": ("Layers", "Learned", "Nearest"),
+    "demos/mix": ("Layers", "Learned", "Nearest"),
     "vectors/places": ("Without", "Content", "Position", "Content bias", "Position bias"),
     "vectors/sum": ("share", "Columns", "Average"),
     "vectors/word": ("Components", "Nearest"),

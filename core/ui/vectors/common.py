@@ -67,8 +67,8 @@ def stepped(param: Integer, values: tuple[int, ...], state: PageState, *, tag: s
     return int(chosen)
 
 
-def word_box(state: PageState) -> str:
-    """Draw the word's text box, and examples beside it, each with its sentences."""
+def word_box(state: PageState, text: Text = TEXT) -> str:
+    """Draw the word's text box, and examples beside it, each with its sentences for the box ``text``."""
     word = WORD.draw(state)
     with st.popover("Examples"):
         by_title = {
@@ -81,15 +81,15 @@ def word_box(state: PageState) -> str:
                 title,
                 key=state.key(f"example.{title}"),
                 on_click=st.session_state.update,
-                args=({state.key("word"): example, state.key("text"): lines.strip()},),
+                args=({state.key("word"): example, state.key(text.name): lines.strip()},),
                 width="stretch",
             )
     return word
 
 
-def text_for(state: PageState) -> Text:
-    """The parameter of the sentences; the default depends on the word."""
-    return TEXT.with_(default=EXAMPLES.get(WORD.value(state), EXAMPLES[FIRST]))
+def text_for(state: PageState, text: Text = TEXT) -> Text:
+    """The parameter ``text`` of the sentences; the default depends on the word."""
+    return text.with_(default=EXAMPLES.get(WORD.value(state), EXAMPLES[FIRST]))
 
 
 def word_vectors(spec: CheckpointSpec, word: str, text: str) -> WordVectors:

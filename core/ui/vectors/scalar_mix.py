@@ -1,46 +1,36 @@
-"""ELMo's scalar mix on a live model: adjustable weights, the mixed vectors, and weights learned by tasks."""
+"""ELMo's scalar mix: adjustable weights, the mixed vectors, and weights learned by tasks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
-from core.checkpoints.spec import CheckpointSpec
-from core.content import content
 from core.figures import vectors as pictures
 from core.figures.labels import percent
 from core.figures.vectors import strips
 from core.links.parameters import Integers
 from core.table import Table
+from core.ui.demos.demo import Demo, DemoView
 from core.ui.export import download_csv
 from core.ui.glossary import terms
 from core.ui.links import PageState, instead
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Model, Real, Toggle, differing, settings_popover
-from core.ui.section import Section, View
+from core.ui.param import Carried, Real, Toggle, differing, settings_popover
 from core.ui.tables import TextTable, text_table
-from core.ui.vectors.common import TEXT, WORD, model_of, text_for, word_box, word_vectors
+from core.ui.vectors.common import TEXT, WORD, text_for, word_box, word_vectors
 from core.ui.vectors.word import point_records, points_of
 from core.vectors import elmo, precomputed
 from core.vectors.contextual import anisotropy_baseline, sense_separation
 from core.vectors.mix import SPLITS, TOPIC, LearnedMix, mix_layers, normed, weights
 from core.vectors.occurrences import WordVectors
 from core.vectors.plane import components
-from core.vectors.reading import readable
 
-
-@dataclass(frozen=True, kw_only=True)
-class _WithElmo(Model):
-    """The readable models, and ELMo."""
-
-    def offered(self) -> dict[str, CheckpointSpec]:
-        return {elmo.SLUG: elmo.spec(), **super().offered()}
-
-
-MIXED = _WithElmo(name="model", first="vectors-mix", fits=readable, width=410)
+LAYERS = 2
+"""Beside the embeddings."""
+SENTENCES = replace(TEXT, name="sentences")
 REACH = 4.0
 STEP = 0.1
 WEIGHTS = Carried(name="weights", label="Weights", as_=Integers(high=80, most=64))
@@ -49,51 +39,47 @@ GAMMA = Real(name="gamma", label="scale: $\\gamma$", default=1.0, low=0.1, high=
 NORM = Toggle(name="norm", label="Normalize each layer first", default=True)
 
 
-def scalar_mix(view: View) -> None:
+def scalar_mix(view: DemoView) -> None:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        spec = model_of(state, MIXED)
-        word = word_box(state)
-        _presets(view, spec)
-        box = text_for(state)
-        menu = settings_popover(state, differing(state, GAMMA, NORM, box) + _moved(spec, state))
+        word = word_box(state, SENTENCES)
+        _presets(view)
+        box = text_for(state, SENTENCES)
+        menu = settings_popover(state, differing(state, GAMMA, NORM, box) + _moved(state))
     with menu:
         sliders = st.container()
         text = box.draw(state)
-    vectors = word_vectors(spec, word, text)
+    vectors = word_vectors(view.spec, word, text)
     with sliders:
-        raw = _sliders(spec, vectors.own.layers, state)
+        raw = _sliders(view)
         gamma, norm = GAMMA.draw(state), NORM.draw(state)
-    _points(view, spec, vectors, raw, gamma, norm)
+    _points(view, vectors, raw, gamma, norm)
     view.try_and_notice()
-    if spec.slug == elmo.SLUG:
-        learned = precomputed.learned_mixes(spec.slug)
-        most = {task: f"{max(learned[task].weights):.2f}" for task in ("speech", TOPIC)}
-        st.info(terms(view.words.part("Layers: ELMo", **most)), icon=":material/info:")
-    else:
-        st.info(terms(view.words.part("Layers: others")), icon=":material/info:")
-    _learned(view, spec)
+    learned = precomputed.learned_mixes()
+    most = {task: f"{max(learned[task].weights):.2f}" for task in ("speech", TOPIC)}
+    st.info(terms(view.words.part("Layers", **most)), icon=":material/info:")
+    _learned(view)
     view.how_it_works("Formula")
 
 
-def _slots(spec: CheckpointSpec, layers: int, state: PageState) -> list[str]:
-    return [state.key(f"weight.{spec.slug}.{layer}") for layer in range(layers + 1)]
+def _slots(state: PageState) -> list[str]:
+    return [state.key(f"weight.{layer}") for layer in range(LAYERS + 1)]
 
 
-def _moved(spec: CheckpointSpec, state: PageState) -> int:
+def _moved(state: PageState) -> int:
     """How many weights are not 0, also before their sliders are drawn."""
-    known = [value for key, value in st.session_state.items() if str(key).startswith(state.key(f"weight.{spec.slug}."))]
-    return sum(map(bool, known or [value - 10 * REACH for value in state.integers(WEIGHTS.name)]))
+    drawn = [st.session_state[slot] for slot in _slots(state) if slot in st.session_state]
+    return sum(map(bool, drawn or [value - 10 * REACH for value in state.integers(WEIGHTS.name)]))
 
 
-def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float, ...]:
+def _sliders(view: DemoView) -> tuple[float, ...]:
     """Draw a slider of w for each layer, labeled with its weight after the softmax."""
-    slots = _slots(spec, layers, state)
-    linked = state.integers("weights")
-    if linked and len(linked) != layers + 1 and slots[0] not in st.session_state:
-        values: dict[str, str | int] = {"linked": len(linked), "model": spec.name, "layers": layers + 1}
-        instead(state, content("vectors", "mix").part("Other count", **values))
-    start = [value / 10 - REACH for value in linked] if len(linked) == layers + 1 else [0.0] * (layers + 1)
+    state = view.state
+    slots = _slots(state)
+    linked = state.integers(WEIGHTS.name)
+    if linked and len(linked) != len(slots) and slots[0] not in st.session_state:
+        instead(state, view.words.part("Other count", linked=len(linked), layers=len(slots)))
+    start = [value / 10 - REACH for value in linked] if len(linked) == len(slots) else [0.0] * len(slots)
     for slot, value in zip(slots, start, strict=True):
         st.session_state.setdefault(slot, round(min(REACH, max(-REACH, value)), 1))
     raw = tuple(float(st.session_state[slot]) for slot in slots)
@@ -107,21 +93,17 @@ def _sliders(spec: CheckpointSpec, layers: int, state: PageState) -> tuple[float
     return raw
 
 
-def _presets(view: View, spec: CheckpointSpec) -> None:
-    layers = len(precomputed.layers(spec.slug)) - 1
+def _presets(view: DemoView) -> None:
+    presets = {
+        "All layers alike": [0.0] * (LAYERS + 1),
+        "The embeddings alone": [REACH, *[-REACH] * LAYERS],
+        "The last layer alone": [*[-REACH] * LAYERS, REACH],
+    }
+    for task, learned in precomputed.learned_mixes().items():
+        presets[f"Learned: {view.words.front['tasks'][task][0]}"] = as_raw(learned.weights)
+    slots = _slots(view.state)
     with st.popover("Presets"):
-        if layers < 0:
-            view.note("No preset")
-            return
-        presets = {
-            "All layers alike": [0.0] * (layers + 1),
-            "The embeddings alone": [REACH, *[-REACH] * layers],
-            "The last layer alone": [*[-REACH] * layers, REACH],
-        }
-        for task, learned in precomputed.learned_mixes(spec.slug).items():
-            presets[f"Learned: {view.words.front['tasks'][task][0]}"] = as_raw(learned.weights)
         for number, (name, values) in enumerate(presets.items()):
-            slots = _slots(spec, layers, view.state)
             key = view.state.key(f"preset.{number}")
             change = dict(zip(slots, values, strict=True))
             st.button(name, key=key, on_click=st.session_state.update, width="stretch", args=(change,))
@@ -133,9 +115,7 @@ def as_raw(shares: tuple[float, ...]) -> list[float]:
     return [float(w) for w in np.clip(logs - (logs.max() + logs.min()) / 2, -REACH, REACH).round(1)]
 
 
-def _points(
-    view: View, spec: CheckpointSpec, vectors: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool
-) -> None:
+def _points(view: DemoView, vectors: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool) -> None:
     part = view.words.part
     own = mix_layers(vectors.own.vectors, raw, gamma, norm=norm)
     around = mix_layers(vectors.around.vectors, raw, gamma, norm=norm)
@@ -159,7 +139,7 @@ def _points(
         layer = "the embeddings" if at == 0 else f"layer {at}"
         measures.append(part("Nearest", share=percent(now.nearest), layer=layer, best=percent(best)))
     Panel(
-        f"{spec.slug}-mixed",
+        "elmo-mixed",
         view.words.label("plane"),
         pictures.plane(points_of(vectors, plane), titles, theme=theme()),
         view.words.label("plane_alt"),
@@ -168,13 +148,10 @@ def _points(
     ).draw(view.state)
 
 
-def _learned(view: View, spec: CheckpointSpec) -> None:
-    view.say("Weights", name=spec.name)
-    tasks = precomputed.learned_mixes(spec.slug)
-    if not tasks:
-        view.note("Nothing learned")
-        return
-    ticks = ["emb.", *(str(i) for i in range(1, len(next(iter(tasks.values())).weights)))]
+def _learned(view: DemoView) -> None:
+    view.say("Weights")
+    tasks = precomputed.learned_mixes()
+    ticks = ["emb.", *(str(layer) for layer in range(1, LAYERS + 1))]
     names = [view.words.front["tasks"][task][0] for task in tasks]
     for column, slug, title, values in zip(
         st.columns(2, gap="large"),
@@ -190,7 +167,7 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
         with column:
             st.caption(title)
             Panel(
-                f"{spec.slug}-{slug}",
+                f"elmo-{slug}",
                 title,
                 strips(values, names, ticks, digits=2 if slug == "shares" else 0, what="", theme=theme()),
                 f"{title}: {most}",
@@ -208,7 +185,7 @@ def _learned(view: View, spec: CheckpointSpec) -> None:
             for layer, (share, alone) in enumerate(zip(mix.weights, mix.alone, strict=True))
         ),
     )
-    download_csv(table, f"{spec.slug}-mix", view.state.key("csv.mix"))
+    download_csv(table, "elmo-mix", view.state.key("csv.mix"))
 
 
 def _row(learned: LearnedMix, name: str, question: str) -> tuple[tuple[str, str], str, str, str]:
@@ -222,4 +199,4 @@ def _row(learned: LearnedMix, name: str, question: str) -> tuple[tuple[str, str]
     )
 
 
-MIX = Section("mix", scalar_mix, (MIXED, WORD, TEXT, WEIGHTS, GAMMA, NORM))
+MIX = Demo("mix", scalar_mix, lambda spec: spec.slug == elmo.SLUG, (WORD, SENTENCES, WEIGHTS, GAMMA, NORM))
