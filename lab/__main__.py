@@ -123,7 +123,7 @@ def vectors(
     slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
     output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/vectors.")] = None,
 ) -> None:
-    """Measure a model's vectors: how contextual each layer is, and the layer weights of probing tasks."""
+    """Measure a model's vectors: how contextual each layer is, and of ELMo the layer weights of probing tasks."""
     from lab.vectors import cli_vectors
 
     cli_vectors(slugs, output)
