@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from core.content import content
 from core.settings import ROOT
 from tests import tiny
 from tests.browser.conftest import app_process, free_port, new_tab, visiting
@@ -170,7 +171,7 @@ def test_the_first_request_after_a_start_and_the_first_click_after_the_server_wa
         with app_process(models, tmp_path, port) as process:
             for backs, person in enumerate(people):
                 page = person.arrive("/glossary?q=bert")
-                expect(page).to_have_title("Glossary · Transformer Atlas")
+                expect(page).to_have_title(f"{content('glossary').title} · Transformer Atlas")
                 expect(page.get_by_test_id("stSidebarNav").get_by_role("link", name="Encoder-decoder")).to_be_visible()
                 asks(page, "bert")
                 letter(page, "B")

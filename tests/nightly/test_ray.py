@@ -23,7 +23,7 @@ from core.efficiency import buckets
 from core.engine import TASKS, checkpoint
 from core.engine.client import frames
 from core.errors import EngineUnavailable
-from core.language import bilingual, permuted, rounds, translate
+from core.language import bilingual, permuted, translate
 from core.language.fill_mask import predict, prepare
 from core.language.generate import prompted
 from core.language.types import Decoding
@@ -94,7 +94,6 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     ),
     "language.losses:losses": ("atlas-bert", lambda model: (_example(model), "masks")),
     "language.permuted:follow": ("atlas-xlnet", lambda model: (permuted.prepare(model, SENTENCE, (2, 3)),)),
-    "language.rounds:answer": ("minilm", lambda _: (rounds.draw("masked", 1)[0],)),
     "language.segments:compare": ("atlas-transformer-xl", lambda _: (9 * SENTENCE,)),
     "language.side_by_side:answer": ("minilm", lambda _: (SENTENCE, (2,))),
     "language.translate:align": (
