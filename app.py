@@ -102,17 +102,18 @@ def show_page(begun: float) -> None:
 
 
 def check_settings() -> None:
-    """Make Streamlit follow the settings, and write to the log what is wrong with them; the pages say it, too."""
-    from core.checkpoints.registry import trouble
+    """Make Streamlit follow the settings, and write to the log what is wrong with them and with the host's folders of
+    models; the pages say it, too."""
+    from core.checkpoints import refused
     from core.errors import SettingUnusable
 
     try:
         server.follow_limits()
-        wrong = trouble()
+        wrong = [folder.reason for folder in refused()]
     except SettingUnusable as error:
-        wrong = str(error)
-    if wrong is not None:
-        logging.getLogger("atlas").warning(wrong)
+        wrong = [str(error)]
+    for sentence in wrong:
+        logging.getLogger("atlas").warning(sentence)
 
 
 if __name__ == "__main__":

@@ -274,11 +274,6 @@ class Refused:
     reason: str
 
 
-def trouble() -> str | None:
-    """A sentence where ``ATLAS_CHECKPOINT_DIR`` itself cannot be read; None where it can or is not set."""
-    return _listed()[1]
-
-
 def _listed() -> tuple[list[Path], str | None]:
     """The possible model folders, ``ATLAS_CHECKPOINT_DIR`` itself or those in it; else why it cannot be read."""
     root = configuration.settings().checkpoint_dir
