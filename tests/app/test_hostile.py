@@ -91,7 +91,7 @@ BOXES = {
     "tokenizers": ("Your text",),
     "tokenizers?tab=steps": ("A word",),
     "tokenizers?tab=train": ("Training text",),
-    "tokenizers?tab=dedup": ("Corpus",),
+    "experiments?tab=dedup": ("Corpus",),
     "catalogue?tab=table": ("Data",),
     "glossary": ("Find a term, system or demo",),
 }

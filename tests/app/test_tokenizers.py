@@ -1,4 +1,4 @@
-"""The page of tokenizers: every section, deduplication too, its state in the link, and all that one can type."""
+"""The page of tokenizers, and duplicates on Experiments: its state in the link, and all that one can type."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ def test_every_section_opens_filled(section: str) -> None:
     at = opened(tab=section)
     assert not at.warning
     assert protos(at, "plotly_chart") or section == "beside"
-    if section not in ("share", "dedup"):
-        assert "tk-run" in html_of(at)
+    assert "tk-run" in html_of(at)
 
 
 def test_no_cell_of_a_download_is_a_formula(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +125,7 @@ def test_a_number_beyond_this_text_gets_the_nearest_view(query: dict[str, str]) 
 
 
 def test_the_sample_s_repeats_are_found_and_the_thresholds_matter() -> None:
-    at = opened(tab="dedup")
+    at = pages.opened("experiments", tab="dedup")
     assert "1 of 7 documents would go" in shown(at)
     assert "candidate pairs" in described(at)
     assert "would go" in html_of(at)
@@ -139,7 +138,7 @@ def test_the_sample_s_repeats_are_found_and_the_thresholds_matter() -> None:
 
 
 def test_a_file_replaces_the_text() -> None:
-    at = opened(tab="dedup")
+    at = pages.opened("experiments", tab="dedup")
     at.file_uploader[0].set_value(
         ("corpus.txt", b"one two three four five six\n\none two three four five six", "text/plain")
     ).run()

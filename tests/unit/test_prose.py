@@ -139,7 +139,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "glossary/about": ("Citations", "Texts", "Weights", "Scripts", "Versions", "Citing", "License"),
     "glossary/corrections": ("Count",),
     "catalogue/timeline": ("Growth", "Leap", "Since", "Most"),
-    "tokenizers/dedup": ("Answer", "Error", "None"),
+    "experiments/dedup": ("Answer", "Error", "None"),
     "tokenizers/languages": ("Hollow", "Sample size"),
     "catalogue/share": ("Range", "ByT5"),
     "tokenizers/train": ("Size",),

@@ -55,6 +55,7 @@ def _near(text: str, unit: str, ngram: int, jaccard: float, edit: float) -> Near
 def deduplication(view: View) -> None:
     """Draw the section. A file takes the place of the text."""
     state = view.state
+    view.say("Why")
     typed = CORPUS.draw(state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         unit, length = UNIT.draw(state), LENGTH.draw(state)
