@@ -37,10 +37,11 @@ def test_a_remote_steps_a_presented_lesson_wherever_the_focus_is(traveller: Visi
     expect(page.locator(".view.loading")).to_have_count(0)
     page.locator(".view iframe").click(position={"x": 5, "y": 5})
     page.keyboard.press("PageDown")
-    expect(page).to_have_url(re.compile("step=3"))
+    page.keyboard.press("PageDown")  # before the page has answered the first
+    expect(page).to_have_url(re.compile("step=4"))
     expect(page.locator(".view.loading")).to_have_count(0)
     page.keyboard.press("PageUp")
-    expect(page).to_have_url(re.compile("step=2"))
+    expect(page).to_have_url(re.compile("step=3"))
 
 
 def top(locator: Locator) -> float:

@@ -103,15 +103,17 @@ export default function (component) {
   remember(data);
   if (box.stop) box.stop.abort();
   box.stop = new AbortController();
-  let count = data.count;
+  // A press before the answer to the one before it counts from the step that was asked for.
+  if (!(box.count > data.count)) Object.assign(box, { count: data.count, at: data.step });
   box.press = (event) => {
     const remote = data.presented && REMOTE[event.key], by = remote || KEYS[event.key];
     if (!by || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
     if (event.composedPath()[0].closest?.(remote ? OWN_REMOTE : OWN_KEYS)) return;
-    if (data.step + by < 1 || data.step + by > data.steps + 1) return;
+    if (box.at + by < 1 || box.at + by > data.steps + 1) return;
     event.preventDefault();
-    count += 1;
-    setTriggerValue("sent", { count, step: data.step + by });
+    box.at += by;
+    box.count += 1;
+    setTriggerValue("sent", { count: box.count, step: box.at });
   };
   document.addEventListener("keydown", box.press, { signal: box.stop.signal });
   return () => box.stop.abort();
