@@ -27,7 +27,6 @@ from core.finetuning.setup import (
     Epoch,
     Format,
     Setup,
-    compared,
     usual_rate,
 )
 from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
@@ -38,9 +37,8 @@ from core.ui.finetuning.run import (
     PAIRED,
     TRAINED,
     Epochs,
-    draw_accuracy,
     labeled_texts,
-    train_runs,
+    trained_epochs,
     without_network,
 )
 from core.ui.glossary import caption
@@ -87,26 +85,12 @@ def classes(view: View, row: DeltaGenerator, kind: str, spec: CheckpointSpec) ->
         size=values.get(SIZE.name, 0),
         format=cast(Any, values.get(FORMAT.name, "plain")),
     )
-    runs = compared(setup)
-    if text:  # there is no head to train alone
-        del runs["head"]
     with st.container(horizontal=True, vertical_alignment="center"):
         status, button = st.empty(), st.empty()
-    picture = st.empty()
-    epochs, recorded = train_runs(view, spec, data, runs, kind, picture, button)
-    if not epochs["chosen"]:
+    epochs = trained_epochs(view, spec, data, setup, kind, status, st.empty(), button)
+    if epochs is None:
         return
-    draw_accuracy(view, spec, data, runs, epochs, picture)
     last = epochs["chosen"][-1]
-    with status:
-        view.note(
-            "Recorded" if recorded else "Status",
-            train=len(data.train),
-            held_out=len(data.held_out),
-            classes=len(data.labels),
-            seconds=f"{last.seconds:.1f}",
-            trained=f"{last.parameters:,}",
-        )
     variant = "both" if both else "text" if text else "own" if kind not in READY else kind
     view.try_and_notice(variant, **(_compared(data, epochs) if kind == TEN else {}))
     (_as_text if text else _construction)(view, spec, data, last, setup)

@@ -20,6 +20,7 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.finetuning import as_text, fed_to_both, record, spans, tags, trainable
 from core.finetuning import words as bag_of_words
 from core.finetuning.examples import READY, LabeledSet, parse, ready
+from core.finetuning.setup import Setup, compared
 from core.table import Table
 from core.turns import turns
 from core.ui.demos.steps import going
@@ -70,7 +71,43 @@ def labeled_texts(view: View, kind: str) -> LabeledSet:
     return parse(OWN[kind].with_(default=content("training", "train").part(f"Sample: {kind}")).draw(view.state))
 
 
-def train_runs(
+def trained_epochs(
+    view: View,
+    spec: CheckpointSpec,
+    data: LabeledSet,
+    setup: Setup,
+    kind: str,
+    status: DeltaGenerator,
+    picture: DeltaGenerator,
+    button: DeltaGenerator,
+) -> dict[str, Epochs] | None:
+    """The epochs of the run of ``setup`` and of its baselines, whose accuracy is drawn in ``picture``.
+
+    ``status`` takes the numbers of texts and trained parameters, and the seconds. None before the first epoch.
+    """
+    runs = compared(setup)
+    if as_text(spec):  # there is no head to train alone
+        del runs["head"]
+    epochs, recorded = _train(view, spec, data, runs, kind, picture, button)
+    if not epochs["chosen"]:
+        return None
+    _draw_accuracy(view, spec, data, runs, epochs, picture)
+    last = epochs["chosen"][-1]
+    with status:
+        view.note(
+            "Recorded" if recorded else "Status",
+            train=len(data.train),
+            held_out=len(data.held_out),
+            classes=len(data.labels),
+            tags=len(data.labels),
+            words=len(last.probabilities),
+            trained=f"{last.parameters:,}",
+            seconds=f"{last.seconds:.1f}",
+        )
+    return epochs
+
+
+def _train(
     view: View,
     spec: CheckpointSpec,
     data: LabeledSet,
@@ -120,7 +157,7 @@ def train_runs(
             for epoch in engine.stream(train, slug, data, run):
                 growing.append(epoch)
                 if time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
-                    draw_accuracy(view, spec, data, runs, epochs, picture, growing=True)
+                    _draw_accuracy(view, spec, data, runs, epochs, picture, growing=True)
                     tell(name)
                     drawn = time.monotonic()
             return tuple(growing)
@@ -142,7 +179,7 @@ def without_network(data: LabeledSet) -> float:
     return bag_of_words.accuracy(data)
 
 
-def draw_accuracy(
+def _draw_accuracy(
     view: View,
     spec: CheckpointSpec,
     data: LabeledSet,

@@ -18,12 +18,12 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import ABOVE
 from core.finetuning import spans
 from core.finetuning.examples import Example
-from core.finetuning.setup import SECONDS, compared
+from core.finetuning.setup import SECONDS
 from core.finetuning.spans import Passage
 from core.language.tokens import style
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning.run import SENTENCE, TRAINED, draw_accuracy, train_runs
+from core.ui.finetuning.run import SENTENCE, TRAINED, trained_epochs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -41,26 +41,14 @@ def answer_spans(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
         at = int(QUESTION.with_(options={str(n): e.text for n, e in enumerate(data.held_out)}, default="1").draw(state))
         button = st.empty()
     setup = spans.setup(cast(Any, trained), spec)
-    runs = compared(setup)
     status, answer = st.empty(), st.container()
     st.subheader(view.words.label("measured"), anchor=False)
-    picture = st.empty()
-    epochs, recorded = train_runs(view, spec, data, runs, spans.NAME, picture, button)
-    if not epochs["chosen"]:
+    epochs = trained_epochs(view, spec, data, setup, spans.NAME, status, st.empty(), button)
+    if epochs is None:
         return
-    draw_accuracy(view, spec, data, runs, epochs, picture)
-    last = epochs["chosen"][-1]
     passages = _passages(spec.slug)
     ends = np.cumsum([len(passage.at) for passage in passages])[:-1]
     found = {name: np.split(run[-1].probabilities, ends) for name, run in epochs.items() if run}
-    with status:
-        view.note(
-            "Recorded" if recorded else "Status",
-            train=len(data.train),
-            held_out=len(data.held_out),
-            trained=f"{last.parameters:,}",
-            seconds=f"{last.seconds:.1f}",
-        )
     with answer:
         draw_answer(view, spec, data.held_out[at], passages[at], found["chosen"][at])
         view.try_and_notice()

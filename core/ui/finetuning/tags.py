@@ -13,11 +13,11 @@ from core.attention.heads import is_special
 from core.checkpoints.spec import CheckpointSpec
 from core.finetuning import tags
 from core.finetuning.examples import Example, LabeledSet
-from core.finetuning.setup import Setup, compared, usual_pooling
+from core.finetuning.setup import Setup, usual_pooling
 from core.language.tokens import style
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning.run import SENTENCE, TRAINED, draw_accuracy, train_runs
+from core.ui.finetuning.run import SENTENCE, TRAINED, trained_epochs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent
 from core.ui.panel import offer_table
@@ -31,24 +31,12 @@ def token_labels(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
         trained = TRAINED.draw(state)
         button = st.empty()
     setup = Setup(cast(Any, trained), usual_pooling(spec), tags.EPOCHS)
-    runs = compared(setup)
     status, picture = st.empty(), st.empty()
-    epochs, recorded = train_runs(view, spec, data, runs, tags.NAME, picture, button)
-    if not epochs["chosen"]:
+    epochs = trained_epochs(view, spec, data, setup, tags.NAME, status, picture, button)
+    if epochs is None:
         return
-    draw_accuracy(view, spec, data, runs, epochs, picture)
-    last = epochs["chosen"][-1]
-    with status:
-        view.note(
-            "Recorded" if recorded else "Status",
-            train=len(data.train),
-            held_out=len(data.held_out),
-            words=len(last.probabilities),
-            tags=len(data.labels),
-            seconds=f"{last.seconds:.1f}",
-        )
     view.try_and_notice()
-    predicted = [data.labels[int(best)] for best in last.probabilities.argmax(1)]
+    predicted = [data.labels[int(best)] for best in epochs["chosen"][-1].probabilities.argmax(1)]
     st.subheader(words.label("construction"), anchor=False)
     options = {str(number): example.text for number, example in enumerate(data.held_out)}
     at = int(SENTENCE.with_(options=options, default="0").draw(state))
