@@ -4,13 +4,17 @@ duplicates in a text of the visitor's."""
 from core.ui.dedup import DEDUP
 from core.ui.experiments import PAGE as SLUG
 from core.ui.experiments import experiment
-from core.ui.section import Page
+from core.ui.section import grouped
 
-STUDIES = (
-    *("examples", "pretraining", "scaling", "distillation", "widths", "compression"),
-    *("lengths", "facts", "duplication", "batches", "noise"),
+PAGE = grouped(
+    SLUG,
+    {
+        "tuning": (experiment("examples"), experiment("widths")),
+        "pretraining": (*map(experiment, ("pretraining", "scaling", "batches", "noise")), DEDUP),
+        "smaller": (experiment("distillation"), experiment("compression")),
+        "long": (experiment("lengths"), experiment("facts"), experiment("duplication")),
+    },
 )
-PAGE = Page(SLUG, (*map(experiment, STUDIES), DEDUP))
 
 if __name__ == "__main__":
     PAGE.run()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import streamlit as st
@@ -239,6 +240,12 @@ class Page:
         if not presenting():
             with menus:  # the last of all: what comes later may be a figure
                 figure_menus(state, files)
+
+
+def grouped(slug: str, groups: Mapping[str, Sequence[Section]]) -> Page:
+    """A page whose sections stand in groups, by their names in ``[groups]`` of its content."""
+    of = {section.slug: group for group, members in groups.items() for section in members}
+    return Page(slug, tuple(chain(*groups.values())), groups=of)
 
 
 @lru_cache(maxsize=1)

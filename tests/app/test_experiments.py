@@ -24,6 +24,14 @@ def test_each_study_has_its_section() -> None:
     assert sorted(slug for slug in sections if slug != "dedup") == names()
 
 
+def test_studies_stand_in_groups_by_what_they_teach() -> None:
+    at = opened("experiments", tab="facts")
+    group, show = widget(at.segmented_control, "Group"), widget(at.segmented_control, "Show")
+    assert (group.value, show.options) == ("Long texts", ["Length and time", "Far facts", "Rounds of hashing"])
+    group.set_value("Smaller models").run()
+    assert at.query_params["tab"] in ("distillation", ["distillation"])
+
+
 def test_a_choice_selects_rows_and_an_axis() -> None:
     at = opened("experiments", tab="distillation")
     before = described(at)
