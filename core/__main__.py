@@ -164,13 +164,6 @@ def bench(
         raise typer.Exit(1)
 
 
-MOVED = (
-    *("train", "vocabulary", "clip", "evaluate", "heads", "compression", "fine-tuning", "effects", "vectors"),
-    *("lengths", "duplication", "facts", "sweep"),
-)
-"""Commands of the laboratory, which were here."""
-
-
 def run(commands: typer.Typer) -> None:
     """Run a command line; an :class:`AtlasError` or a file's error prints its message and exits with status 1."""
     try:
@@ -185,9 +178,6 @@ def run(commands: typer.Typer) -> None:
 
 def main() -> None:
     """Run the command line of the app."""
-    if sys.argv[1:] and sys.argv[1] in MOVED:
-        print(f"“python -m core {sys.argv[1]}” is “python -m lab {sys.argv[1]}” now.", file=sys.stderr)
-        sys.exit(1)
     run(app)
 
 

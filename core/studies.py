@@ -2,7 +2,7 @@
 
 ``study.toml`` holds the claim and its source, what was varied and what was held, the axes, the baselines and the
 verdict, a sentence whose ``{{numbers}}`` are computed from the rows of ``results.csv``; ``holds`` are the comparisons
-that it rests on. ``python -m lab`` writes the rows.
+that it rests on. ``python -m lab study NAME`` measures the rows.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ class Study(_Strict):
     source: str
     varied: str
     held: str
-    repeat: str
-    """A command of the laboratory."""
+    corpus: bool = False
+    """Whether it is repeated with a folder of texts."""
     seeds: list[str]
     """The columns that number the repetitions of a setting."""
     kind: Kind = "curves"
@@ -160,6 +160,11 @@ class Study(_Strict):
     holds: list[str]
     """Comparisons of two numbers of the verdict, or of one with a number: ``a < b``; ``a << b``: by more than two
     standard errors of their paired differences."""
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        return f"python -m lab study {self.name}{' --corpus FOLDER' * self.corpus}"
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:

@@ -1,4 +1,4 @@
-"""The command line of the laboratory: ``python -m lab train | evaluate | heads | effects | trees | ...``.
+"""The command line of the laboratory: ``python -m lab train | evaluate | study | heads | effects | ...``.
 
 It makes what stands in ``assets``: models, cards, stored measurements. Every command imports what it needs when it
 runs, so that help is quick.
@@ -86,25 +86,12 @@ def heads(
     cli_heads(slugs, treebank, sentences, output, together)
 
 
-@app.command()
-def compression(
-    slugs: Annotated[list[str] | None, typer.Argument(help="Live models; those stored by default.")] = None,
-    times: Annotated[bool, typer.Option(help="Measure the times alone, and keep the rest.")] = False,
-) -> None:
-    """Prune, shorten and quantize live models, and store what each recipe costs and saves."""
-    from lab.compress import cli_compression
-
-    cli_compression(slugs or [], times=times)
-
-
 @app.command("fine-tuning")
-def fine_tuning(
-    slugs: Annotated[list[str], typer.Argument(help="Live models, for example atlas-bert atlas-gpt-2.")],
-) -> None:
-    """Measure the learning curves of the ready sets, and store them and the runs that the page opens with."""
-    from lab.curve import cli_fine_tuning
+def fine_tuning() -> None:
+    """Fine-tune models on the ready sets, and store the runs that the page Training opens with."""
+    from lab.record import write
 
-    cli_fine_tuning(slugs)
+    write()
 
 
 @app.command()
@@ -130,55 +117,31 @@ def vectors(
 
 
 @app.command()
-def lengths(
-    output: Annotated[Path | None, typer.Option(help="The file instead of the study's.")] = None,
-    flex: Annotated[bool, typer.Option(help="Also flex_attention, which compiles for each length.")] = True,
+def study(
+    name: Annotated[
+        str | None, typer.Argument(help="A study of the page Experiments; without one, all are listed.")
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the corpus, where the study needs it.", exists=True, file_okay=False),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Runs of each setting; those of the page by default.", min=1)
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="The table instead of var/studies/NAME.csv; what it lacks is measured.")
+    ] = None,
 ) -> None:
-    """Measure one attention head, full and sparse, from 128 to 8,192 tokens on this machine."""
-    from core.studies import results
-    from lab import lengths as measured
+    """Repeat a study: measure its rows on this machine. A killed run goes on where it stopped."""
+    from core import studies
 
-    rows: list[measured.Row] = []
-    for batch in measured.measure(kinds=tuple(measured.KINDS) if flex else measured.PLAIN):
-        rows += batch
-        print(
-            *(f"{row.kind} {row.tokens:,} tokens: {1000 * row.seconds:.2f} ms" for row in batch), sep="\n", flush=True
-        )
-    measured.write(rows, output or results("lengths"))
+    if name is None:
+        for listed in map(studies.get, studies.names()):
+            print(f"{listed.command:<50}  {listed.claim}")
+        return
+    from lab.studies import repeat
 
-
-@app.command()
-def duplication(
-    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 3,
-) -> None:
-    """Train a one-layer Reformer on the duplication task by rounds of hashing; add what the study lacks."""
-    from lab.duplication import cli_duplication
-
-    cli_duplication(seeds)
-
-
-@app.command()
-def facts(
-    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
-    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 1,
-) -> None:
-    """Train small models to answer from far facts, by attention pattern; add what the study lacks."""
-    from lab.facts import cli_facts
-
-    cli_facts(corpus, seeds)
-
-
-@app.command()
-def sweep(
-    name: Annotated[str, typer.Argument(help="distillation, widths, pretraining, scaling, batches or noise.")],
-    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.")],
-    seeds: Annotated[int, typer.Option(help="Runs of each setting.", min=1)] = 5,
-) -> None:
-    """Train students, adapters and LoRA, encoders by objective, or decoders by size, text, batch and rate; add
-    what the study lacks."""
-    from lab.sweeps import cli_sweep
-
-    cli_sweep(name, corpus, seeds)
+    print(repeat(name, corpus, seeds, output))
 
 
 @app.command()

@@ -17,18 +17,16 @@ packed integers take theirs. Quality is measured by the passes of `lab.heldout`.
 
 Computed are 32 and 16 bits in float32 (16 after rounding), 8 bits by integer kernels, 4 bits in float32 after rounding:
 PyTorch's int4 kernels for CPUs take bfloat16 inputs, which this processor may only emulate.
-
-The measurements are the study ``compression``.
 """
 
 from __future__ import annotations
 
 import copy
 import csv
+import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from functools import lru_cache, partial
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import product
 from statistics import median
 from typing import Any
@@ -42,12 +40,10 @@ from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.lazy import Tensor, nn, torch
-from core.studies import results
 from lab import heldout
 from lab.lengths import machine
 from lab.timing import alternated
 
-FILE = results("compression")
 PRUNED, HEADS, LAYERS, BITS = (0, 30, 50, 70, 90), (0, 25, 50, 75), (0, 1, 2, 3), (32, 16, 8, 4)
 """The measured values: percent of weights, percent of heads, layers, bits of a weight."""
 SHARED: tuple[Trait, ...] = ("shared layers", "disentangled attention", "window", "hashing")
@@ -70,10 +66,14 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Compressed:
     """A compressed model, measured."""
 
-    recipe: Recipe
+    model: str
+    pruned: int
+    heads: int
+    layers: int
+    bits: int
     stored_bytes: int
     memory_bytes: int
     """Of the parameters and buffers as they are loaded here, packed weights included."""
@@ -87,6 +87,10 @@ class Measured:
     slowest: float
     machine: str
     """The processor's name, and how many."""
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe(self.pruned, self.heads, self.layers, self.bits)
 
 
 def recipes(layers: int, heads: bool = True) -> Iterator[Recipe]:
@@ -104,51 +108,46 @@ def recipes(layers: int, heads: bool = True) -> Iterator[Recipe]:
             yield Recipe(pruned, percent, removed, bits)
 
 
-@lru_cache(maxsize=1)
-def precomputed() -> dict[str, dict[Recipe, Measured]]:
-    """The stored measurements by model and recipe."""
-    found: dict[str, dict[Recipe, Measured]] = {}
-    with FILE.open(encoding="utf-8", newline="") as stream:
-        for row in csv.DictReader(stream):
-            recipe = Recipe(*(int(row[field.name]) for field in fields(Recipe)))
-            kinds = (int, int, float, float, float, float, float, str)
-            values: list[Any] = [kind(row[field.name]) for kind, field in zip(kinds, fields(Measured)[1:], strict=True)]
-            found.setdefault(row["model"], {})[recipe] = Measured(recipe, *values)
-    return found
-
-
-def write(measured: Mapping[str, Sequence[Measured]]) -> None:
-    """Store the measurements of each model in place of all others."""
-    with FILE.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(("model", "pruned", "heads", "layers", "bits", *(field.name for field in fields(Measured)[1:])))
-        for slug, points in measured.items():
-            for point in points:
-                values = [getattr(point, field.name) for field in fields(Measured)[1:]]
-                written = (f"{value:.6g}" if isinstance(value, float) else value for value in values)
-                rows.writerow((slug, *asdict(point.recipe).values(), *written))
-
-
 GROUP = 32
-RUNS = 5
-Watch = Callable[[float], object]
+RUNS, TURNS = 5, 3
+"""Times of a turn; the turn whose range is the narrowest counts."""
 
 
-def measure(checkpoint: Checkpoint, recipe: Recipe, watch: Watch = lambda share: None) -> Measured:
+def runs(done: Sequence[Compressed], corpus: object, seeds: int) -> Iterator[list[Compressed]]:
+    """The row of each recipe of each bundled model that is not done."""
+    measured = {(row.model, row.recipe) for row in done}
+    for spec in checkpoints.available():
+        if spec.source in ("bundled", "package"):
+            checkpoint = checkpoints.load(spec.slug)
+            for recipe in recipes(fewest_layers(checkpoint.model), not any(map(spec.offers, SHARED))):
+                if (spec.slug, recipe) not in measured:
+                    yield [measure(checkpoint, recipe)]
+
+
+def measure(checkpoint: Checkpoint, recipe: Recipe) -> Compressed:
     """Compress a copy of a loaded model and measure it.
-
-    Args:
-        watch: called with the share that is done; an exception of it ends the measurement.
 
     Raises:
         OutOfRange: a part of the recipe is not one of the measured values, or no layer would be left.
         InputUnusable: the heads or the layers of this architecture cannot be removed one by one.
     """
     model = compress(checkpoint, recipe)
-    accuracy, bits = quality(checkpoint, model, watch)
-    seconds = _seconds(checkpoint, model)
-    sizes = stored_bytes(checkpoint, recipe), memory_bytes(model)
-    return Measured(recipe, *sizes, accuracy, bits, median(seconds), min(seconds), max(seconds), machine())
+    accuracy, bits_per_token = quality(checkpoint, model)
+    timed = heldout.window(checkpoint)
+    turns = (alternated([lambda: heldout.run(model, timed)], RUNS)[0] for _ in range(TURNS))
+    seconds = min(turns, key=lambda turn: max(turn) / min(turn))
+    return Compressed(
+        checkpoint.spec.slug,
+        **asdict(recipe),
+        stored_bytes=stored_bytes(checkpoint, recipe),
+        memory_bytes=memory_bytes(model),
+        accuracy=accuracy,
+        bits_per_token=bits_per_token,
+        seconds=median(seconds),
+        fastest=min(seconds),
+        slowest=max(seconds),
+        machine=machine(),
+    )
 
 
 def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
@@ -304,47 +303,14 @@ def _of_head(model: Any, layer: AttentionLayer) -> tuple[float, float]:
     return (count / one - 1) * width, count / layer.heads
 
 
-def quality(checkpoint: Checkpoint, model: Any, watch: Watch = lambda share: None) -> tuple[float, float]:
+def quality(checkpoint: Checkpoint, model: Any) -> tuple[float, float]:
     """Top-1 accuracy, and mean bits of a token or class, over the held-out passes."""
     right = count = 0
     nats = 0.0
-    own = [*heldout.passes(checkpoint)]
-    for number, (one, logits) in enumerate(zip(own, heldout.scored(checkpoint, model, own), strict=True)):
-        watch(number / len(own))
+    passes = [*heldout.passes(checkpoint)]
+    for held_out, logits in zip(passes, heldout.scored(checkpoint, model, passes), strict=True):
         logs = logits.log_softmax(-1)
-        right += int((logs.argmax(-1) == one.truth).sum())
-        nats -= float(logs.gather(1, one.truth[:, None]).sum())
-        count += len(one.truth)
-    return right / count, nats / count / 0.6931471805599453
-
-
-def _seconds(checkpoint: Checkpoint, model: Any) -> list[float]:
-    one = heldout.window(checkpoint)
-    return alternated([lambda: heldout.run(model, one)], RUNS)[0]
-
-
-def cli_compression(slugs: Sequence[str], *, times: bool = False) -> None:
-    """Measure models and store the results, in place of those stored before; or only their times.
-
-    Raises:
-        AtlasError: a model is unknown, or cannot be compressed.
-    """
-    from tqdm import tqdm  # type: ignore[import-untyped]
-
-    measured = {slug: [*points.values()] for slug, points in precomputed().items()}
-    for slug in slugs or precomputed():
-        checkpoint = checkpoints.load(slug)
-        own_heads = not any(map(checkpoint.spec.offers, SHARED))
-        planned = tuple(recipes(fewest_layers(checkpoint.model), own_heads))
-        one = partial(_timed, checkpoint, precomputed()[slug]) if times else partial(measure, checkpoint)
-        measured[slug] = [one(recipe) for recipe in tqdm(planned, desc=slug, disable=None)]
-    write(measured)
-
-
-def _timed(checkpoint: Checkpoint, known: Mapping[Recipe, Measured], recipe: Recipe) -> Measured:
-    """A stored measurement with new times: those of the one in three turns whose range is the narrowest."""
-    model = compress(checkpoint, recipe)
-    seconds = min((_seconds(checkpoint, model) for _ in range(3)), key=lambda turn: max(turn) / min(turn))
-    return replace(
-        known[recipe], seconds=median(seconds), fastest=min(seconds), slowest=max(seconds), machine=machine()
-    )
+        right += int((logs.argmax(-1) == held_out.truth).sum())
+        nats -= float(logs.gather(1, held_out.truth[:, None]).sum())
+        count += len(held_out.truth)
+    return right / count, nats / count / math.log(2)

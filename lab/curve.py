@@ -15,13 +15,9 @@ from core.checkpoints.spec import Checkpoint
 from core.finetuning.examples import READY, TEN, LabeledSet, ready
 from core.finetuning.setup import BATCH, Setup, baselines, usual_pooling, usual_rate
 from core.finetuning.train import fine_tune
-from core.studies import results
-from lab import record
-from lab.files import append
 
 SIZES = (5, 10, 20, 50)
 STEPS = 30
-SEEDS = 10
 SETS = tuple(name for name in READY if name != TEN)
 
 
@@ -45,36 +41,25 @@ def sizes(data: LabeledSet) -> tuple[int, ...]:
     return (*(size for size in SIZES if len(data.labels) <= size < every), every)
 
 
-def measure(checkpoint: Checkpoint, name: str, data: LabeledSet, seeds: int) -> Iterator[Point]:
-    """Train one model after another; each seed gives a whole curve.
+def runs(done: Sequence[Point], corpus: object, seeds: int) -> Iterator[list[Point]]:
+    """The curves of the ready sets that are not done, each of one seed."""
+    checkpoint = checkpoints.load(checkpoints.first("fine-tuning")[0])
+    measured = {(point.set, point.seed) for point in done}
+    for name in SETS:
+        for seed in range(seeds):
+            if (name, seed) not in measured:
+                yield list(measure(checkpoint, name, ready(name), seed))
+
+
+def measure(checkpoint: Checkpoint, name: str, data: LabeledSet, seed: int) -> Iterator[Point]:
+    """The points of one seed's curve.
 
     Raises:
         InputTooLong: a text has more tokens than the model has positions.
     """
-    for seed in range(seeds):
-        for size in sizes(data):
-            epochs = -(-STEPS // -(-size // BATCH))
-            chosen = Setup("all", usual_pooling(checkpoint.spec), epochs, usual_rate("all"), seed)
-            for setup in (chosen, baselines(chosen)["random"]):
-                (last,) = fine_tune(checkpoint, data.sample(size, seed), setup, last_only=True)
-                yield Point(checkpoint.spec.slug, name, size, int(setup.pretrained), seed, last.accuracy)
-
-
-def cli_fine_tuning(slugs: Sequence[str]) -> None:
-    """Measure the ready sets with these models and store their learning curves and the runs that the page opens with.
-
-    Raises:
-        AtlasError: a model is unknown.
-    """
-    from tqdm import tqdm  # type: ignore[import-untyped]
-
-    points: list[Point] = []
-    for slug in slugs:
-        checkpoint = checkpoints.load(slug)
-        for name in SETS:
-            data, trained = ready(name), 2 * SEEDS * len(sizes(ready(name)))
-            curve = measure(checkpoint, name, data, SEEDS)
-            points += tqdm(curve, desc=f"{slug}, {name}", total=trained, disable=None)
-    (file := results("examples")).unlink(missing_ok=True)
-    append(points, file)
-    record.write(checkpoints.load(slugs[0]))
+    for size in sizes(data):
+        epochs = -(-STEPS // -(-size // BATCH))
+        chosen = Setup("all", usual_pooling(checkpoint.spec), epochs, usual_rate("all"), seed)
+        for setup in (chosen, baselines(chosen)["random"]):
+            (last,) = fine_tune(checkpoint, data.sample(size, seed), setup, last_only=True)
+            yield Point(checkpoint.spec.slug, name, size, int(setup.pretrained), seed, last.accuracy)

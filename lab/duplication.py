@@ -19,9 +19,6 @@ import torch
 from torch import Tensor, nn
 
 from core.sparse import reformer
-from core.studies import results
-from core.table import measured
-from lab.files import append
 from lab.lengths import machine
 
 TRAINED, EVALUATED = (0, 4, 2, 1), (0, 8, 4, 2, 1)
@@ -121,7 +118,8 @@ def accuracy(model: DuplicationModel, rounds: int, count: int = 200) -> float:
     return float((logits.argmax(-1) == labels).float().mean())
 
 
-def sweep(done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
+def runs(done: Sequence[Row], corpus: object, seeds: int) -> Iterator[list[Row]]:
+    """The rows of each model that is not done."""
     known = {(row.trained, row.seed) for row in done}
     for seed in range(seeds):
         for rounds in TRAINED:
@@ -131,12 +129,3 @@ def sweep(done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
                 seconds = time.process_time() - began
                 shares = {other: accuracy(model, other) for other in EVALUATED}
                 yield [Row(rounds, other, seed, share, STEPS, seconds, machine()) for other, share in shares.items()]
-
-
-def cli_duplication(seeds: int) -> None:
-    """Run what is missing."""
-    torch.set_num_threads(1)
-    file = results("duplication")
-    for rows in sweep(measured(file, Row), seeds):
-        append(rows, file)
-        print(*(f"{row.trained} {row.evaluated}: {row.accuracy:.3f}" for row in rows), flush=True)

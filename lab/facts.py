@@ -29,10 +29,7 @@ from torch import Tensor, nn
 
 from core import checkpoints, patterns
 from core.sparse.layout import Sparsity
-from core.studies import results
-from core.table import measured
 from lab import corpus
-from lab.files import append
 from lab.lengths import machine
 from lab.recipe import SourceFile
 from lab.tokens import Ints
@@ -282,14 +279,14 @@ def nearest(words: Words, count: int = TEXTS) -> tuple[np.ndarray[Any, Any], Int
     return (where == where.min(1, keepdims=True)).ravel(), (where - ASKED).ravel()
 
 
-def sweep(folder: Path, done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
+def runs(done: Sequence[Row], corpus: Path, seeds: int) -> Iterator[list[Row]]:
     """The rows of each model that is not done, and of the baseline."""
     known = {(row.pattern, row.seed) for row in done}
-    held = Words(folder, held_out=True)
+    held = Words(corpus, held_out=True)
     if not known:
         baseline = binned(*nearest(held))
         yield [Row("nearest", end, 0, share, asked, 0, 0.0, machine()) for end, share, asked in baseline]
-    words = Words(folder, held_out=False)
+    words = Words(corpus, held_out=False)
     for seed in range(seeds):
         for pattern in TRAINED:
             if (pattern, seed) not in known:
@@ -301,12 +298,3 @@ def sweep(folder: Path, done: Sequence[Row], seeds: int) -> Iterator[list[Row]]:
                     Row(pattern, end, seed, share, asked, STEPS, seconds, machine())
                     for end, share, asked in binned(best == right, apart)
                 ]
-
-
-def cli_facts(folder: Path, seeds: int) -> None:
-    """Run what is missing."""
-    torch.set_num_threads(1)
-    file = results("facts")
-    for rows in sweep(folder, measured(file, Row), seeds):
-        append(rows, file)
-        print(*(f"{row.pattern} up to {row.distance}: {row.accuracy:.3f}" for row in rows), flush=True)

@@ -120,4 +120,4 @@ def append(rows: Sequence[Any], file: Path) -> None:
 def _cell(value: object) -> str:
     if isinstance(value, str):
         return f'"{value}"' if "," in value else value
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -12,13 +12,12 @@ reported, with the fastest and the slowest run.
 
 from __future__ import annotations
 
-import csv
 import os
 import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,9 +29,7 @@ from core.sparse.encoder import by_mask, measure_peak
 from core.sparse.layout import BYTES_PER_SCORE, Sparsity, cost
 from lab.timing import alternated
 
-KINDS = {"full": "full", "sparse": "sparse, gathered", "fused": "full, fused kernel", "flex": "sparse, flex_attention"}
-PLAIN = ("full", "sparse", "fused")
-"""The kinds that need no compiler."""
+KINDS = ("full", "sparse", "fused", "flex")
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
 WIDTH = 64
 SPARSITY = Sparsity()
@@ -57,41 +54,41 @@ class Row:
     threads: int = 0
 
 
-def scores(kind: str, tokens: int) -> int:
+def count_scores(kind: str, tokens: int) -> int:
     """Scores that a kind computes."""
     counted = cost(tokens, SPARSITY)
     return counted.full if kind in ("full", "fused") else counted.sparse
 
 
+def runs(done: Sequence[Row], corpus: object, seeds: int) -> Iterator[tuple[Row, ...]]:
+    """The rows of each length that is not done."""
+    measured = {row.tokens for row in done}
+    return (measure(tokens, KINDS) for tokens in LENGTHS if tokens not in measured)
+
+
 def measure(
-    lengths: Sequence[int] = LENGTHS,
-    kinds: Sequence[str] = PLAIN,
-    *,
-    rounds: int = ROUNDS,
-    clock: Callable[[], float] = time.perf_counter,
-) -> Iterator[tuple[Row, ...]]:
-    """The rows of each length, as soon as it is measured; stop iterating to stop."""
-    name, threads = machine(), torch.get_num_threads()
-    for tokens in lengths:
-        runs = {kind: kernel(kind, tokens) for kind in kinds}
-        with torch.inference_mode():
-            taken = alternated(list(runs.values()), rounds, clock=clock)
-            peaks = {kind: measure_peak(run) for kind, run in runs.items() if kind in ("full", "sparse")}
-        yield tuple(
-            Row(
-                kind,
-                tokens,
-                2 * scores(kind, tokens) * WIDTH,
-                scores(kind, tokens) * BYTES_PER_SCORE,
-                statistics.median(seconds),
-                min(seconds),
-                max(seconds),
-                peaks.get(kind),
-                name,
-                threads,
-            )
-            for kind, seconds in zip(kinds, taken, strict=True)
+    tokens: int, kinds: Sequence[str], *, rounds: int = ROUNDS, clock: Callable[[], float] = time.perf_counter
+) -> tuple[Row, ...]:
+    """The rows of a length."""
+    kernels = {kind: kernel(kind, tokens) for kind in kinds}
+    with torch.inference_mode():
+        taken = alternated(list(kernels.values()), rounds, clock=clock)
+        peaks = {kind: measure_peak(run) for kind, run in kernels.items() if kind in ("full", "sparse")}
+    return tuple(
+        Row(
+            kind,
+            tokens,
+            2 * count_scores(kind, tokens) * WIDTH,
+            count_scores(kind, tokens) * BYTES_PER_SCORE,
+            statistics.median(seconds),
+            min(seconds),
+            max(seconds),
+            peaks.get(kind),
+            machine(),
+            torch.get_num_threads(),
         )
+        for kind, seconds in zip(kinds, taken, strict=True)
+    )
 
 
 def kernel(kind: str, tokens: int) -> Callable[[], object]:
@@ -131,12 +128,3 @@ def machine() -> str:
     except (OSError, StopIteration):
         name = platform.processor() or platform.machine()
     return f"{name}, {os.cpu_count()} processors"
-
-
-def write(rows: Sequence[Row], path: Path) -> None:
-    """Write the rows as CSV."""
-    path.parent.mkdir(exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(asdict(rows[0])), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)

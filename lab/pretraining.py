@@ -29,11 +29,8 @@ from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner, first_tokens
 from core.lazy import transformers
-from core.studies import results
-from core.table import measured
 from lab import corpus as texts
 from lab import recipe as recipes
-from lab.files import append
 from lab.objective import Batch, Objective
 from lab.objectives import build
 from lab.tokenizers import BERT
@@ -192,10 +189,7 @@ def sentences(checkpoint: Checkpoint, corpus: Path, seed: int) -> LabeledSet:
     return LabeledSet(*sides)
 
 
-def cli_pretraining(corpus: Path, seeds: int) -> None:
-    """Run what is missing of the sweep, seed by seed."""
-    file = results("pretraining")
+def runs(done: Sequence[Pretrained], corpus: Path, seeds: int) -> Iterator[list[Pretrained]]:
+    """The rows of each encoder that is not done, seed by seed."""
     for seed in range(seeds):
-        for rows in sweep(points(seed), measured(file, Pretrained), corpus):
-            append(rows, file)
-            print(*rows, sep="\n", flush=True)
+        yield from sweep(points(seed), done, corpus)

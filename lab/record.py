@@ -14,12 +14,11 @@ from core.finetuning.record import FIELDS, FILE, OPENS_WITH, SETS, data, runs
 from core.finetuning.train import fine_tune
 
 
-def write(checkpoint: Checkpoint, path: Path = FILE) -> None:
+def write(path: Path = FILE) -> None:
     """Train and store the runs of all ready sets, each with the model that its page opens with."""
     arrays: dict[str, Any] = {}
     for name in SETS:
-        first = checkpoints.first(OPENS_WITH[name])[0] if name in OPENS_WITH else None
-        arrays |= trained(checkpoints.load(first) if first else checkpoint, name)
+        arrays |= trained(checkpoints.load(checkpoints.first(OPENS_WITH.get(name, "fine-tuning"))[0]), name)
     np.savez_compressed(path, allow_pickle=False, **arrays)
 
 

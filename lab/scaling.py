@@ -17,10 +17,7 @@ from typing import Any
 import torch
 
 from core import checkpoints
-from core.studies import results
-from core.table import measured
 from lab import recipe as recipes
-from lab.files import append
 from lab.noise import Noise, live, measure
 from lab.objectives import build
 from lab.train import STATE, Trainer
@@ -89,13 +86,19 @@ def points(name: str, seed: int) -> list[Run]:
     return sorted(runs, key=lambda run: run.layers * run.width**2 * run.tokens)
 
 
-def sweep(wanted: Sequence[Run], done: Sequence[Run], corpus: Path) -> Iterator[Run]:
+def runs(name: str, done: Sequence[Run], corpus: Path, seeds: int) -> Iterator[list[Run]]:
+    """The row of each run of ``scaling`` or ``batches`` that is not done, seed by seed."""
+    for seed in range(seeds):
+        yield from sweep(points(name, seed), done, corpus)
+
+
+def sweep(wanted: Sequence[Run], done: Sequence[Run], corpus: Path) -> Iterator[list[Run]]:
     known = {run.point for run in done}
     for run in wanted:
         if run.point not in known:
             with _trainer(run, corpus) as trainer:
                 trainer.run(measure_share=2.0, quiet=True)
-                yield _measured(run, trainer.objective)
+                yield [_measured(run, trainer.objective)]
 
 
 def _measured(run: Run, objective: Any) -> Run:
@@ -104,14 +107,14 @@ def _measured(run: Run, objective: Any) -> Run:
     return replace(run, parameters=parameters, loss=_loss(objective))
 
 
-def sweep_noise(done: Sequence[Noisy], corpus: Path, seeds: int) -> Iterator[Noisy]:
+def noise_runs(done: Sequence[Noisy], corpus: Path, seeds: int) -> Iterator[list[Noisy]]:
     """The noise scale of bundled decoders, and of a decoder at several moments of its training, where not done."""
     known = {(row.model, row.seed) for row in done}
     for slug in checkpoints.first("noise"):
         if (slug, 0) not in known:
             checkpoint = checkpoints.load(slug)
             *_, noise = live(checkpoint)
-            yield _row(slug, 0, checkpoint.spec.card.tokens if checkpoint.spec.card else 0, 0.0, noise)
+            yield [_row(slug, 0, checkpoint.spec.card.tokens if checkpoint.spec.card else 0, 0.0, noise)]
     run = Run(*SWEPT[0], TOKENS[-1], _recipe().step_tokens, SIZES[SWEPT[0]], 0)
     for seed in range(seeds):
         if ("", seed) in known:
@@ -125,7 +128,7 @@ def sweep_noise(done: Sequence[Noisy], corpus: Path, seeds: int) -> Iterator[Noi
                     trainer.step()
                 *_, noise = measure(trainer.trained, losses, trainer.objective.width, GROUP)
                 rows.append(_row("", seed, moment, _loss(trainer.objective), noise))
-        yield from rows
+        yield rows
 
 
 def _row(model: str, seed: int, tokens: int, loss: float, noise: Noise) -> Noisy:
@@ -159,17 +162,3 @@ def _loss(objective: Any) -> float:
     """Nats per token of held-out windows."""
     nats = [(float(objective.loss(batch)), batch["labels"].numel()) for batch in objective.measured(MEASURED, 16)]
     return float(sum(one * count for one, count in nats) / sum(count for _, count in nats))
-
-
-def cli_scaling(name: str, corpus: Path, seeds: int) -> None:
-    """Run what is missing of a sweep, seed by seed."""
-    file = results(name)
-    if name == "noise":
-        for row in sweep_noise(measured(file, Noisy), corpus, seeds):
-            append([row], file)
-            print(row, flush=True)
-        return
-    for seed in range(seeds):
-        for run in sweep(points(name, seed), measured(file, Run), corpus):
-            append([run], file)
-            print(run, flush=True)

@@ -1,13 +1,11 @@
-"""The sweeps run by ``python -m lab sweep``; what a file has already is not run again.
+"""The studies ``distillation`` and ``widths``.
 
-Two train on sentences of the corpus of 6 to 12 words, each once, in a fixed random
+Both train on sentences of the corpus of 6 to 12 words, each once, in a fixed random
 order: the first 500 are held out, and each seed chooses its training sentences from the others.
 
     distillation   the class is the file: an everyday sentence, an encyclopedia or a story; as many of each. The teacher
                    learns 64 labeled sentences; the student has those and 2,000 unlabeled ones
     widths         positive and negative opinions of ``reviews.tsv``, 512 labeled
-
-``pretraining`` is that of `lab.pretraining`; the others are those of `lab.scaling`.
 """
 
 from __future__ import annotations
@@ -18,20 +16,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner
-from core.studies import results
-from core.table import measured
 from lab import corpus as texts
-from lab import pretraining, scaling
 from lab.distill import Step, accuracy, distill, scores_of, student_of
-from lab.files import append
 from lab.recipe import SourceFile
 
 WORDS = (6, 12)
@@ -42,8 +34,6 @@ LABELED, UNLABELED, EACH = 64, 2000, 2500
 TEACHER = Setup("all", "first", epochs=8, seconds=1e6)
 ALPHAS, TEMPERATURES = (0.0, 0.25, 0.5, 0.75, 1.0), (1, 2, 4, 8)
 BOTTLENECKS, RANKS = (1, 4, 16, 64), (1, 8, 32)
-SCALING = ("scaling", "batches", "noise")
-"""Those of `lab.scaling`."""
 OPINIONS = 512
 RATES = {"head": 5e-4, "adapters": 3e-3, "lora": 2e-3, "all": 5e-4}
 """Learning rates, chosen on other sentences. The head's own is that of `core.finetuning.setup`."""
@@ -157,35 +147,15 @@ def sweep_widths(
             yield [Width(trained, size, seed, setup.rate, learner.trained, accuracy(learner, data))]
 
 
-def cli_sweep(name: str, corpus: Path, seeds: int) -> None:
-    """Run what is missing of a sweep.
+def distillation_runs(done: Sequence[Step], corpus: Path, seeds: int) -> Iterator[list[Step]]:
+    """`sweep_distillation` of the page's model on sentences of the corpus."""
+    return sweep_distillation(_teacher(), kinds(corpus), done, seeds)
 
-    Raises:
-        AtlasError: the sweep is unknown, or the corpus lacks a file.
-    """
-    torch.set_num_threads(1)
-    if name in SCALING:
-        scaling.cli_scaling(name, corpus, seeds)
-        return
-    if name == "pretraining":
-        pretraining.cli_pretraining(corpus, seeds)
-        return
-    checkpoint = checkpoints.load(checkpoints.first("fine-tuning")[0])
-    if name == "distillation":
-        examples = kinds(corpus)
-        file = results("distillation")
-        for steps in sweep_distillation(checkpoint, examples, measured(file, Step), seeds):
-            append(steps, file)
-            print(
-                *(f"{row.model} {row.seed} {row.alpha} {row.temperature} {row.accuracy:.3f}" for row in steps[-2:]),
-                flush=True,
-            )
-    elif name == "widths":
-        file = results("widths")
-        for widths in sweep_widths(checkpoint, opinions(corpus), measured(file, Width), seeds):
-            append(widths, file)
-            print(*widths, flush=True)
-    else:
-        raise AtlasError(
-            f"There is no sweep “{name}”. There are: distillation, pretraining, widths, {', '.join(SCALING)}."
-        )
+
+def width_runs(done: Sequence[Width], corpus: Path, seeds: int) -> Iterator[list[Width]]:
+    """`sweep_widths` of the page's model on opinions of the corpus."""
+    return sweep_widths(_teacher(), opinions(corpus), done, seeds)
+
+
+def _teacher() -> Checkpoint:
+    return checkpoints.load(checkpoints.first("fine-tuning")[0])

@@ -42,7 +42,7 @@ def draw(view: View, study: Study) -> None:
     common.say("Verdict", verdict=study.conclusion(in_words))
     view.try_and_notice()
     spread = common.words.label("spread") if study.seeds and not y.low else ""
-    common.note("Setup", varied=study.varied, held=study.held, spread=spread, repeat=study.repeat)
+    common.note("Setup", varied=study.varied, held=study.held, spread=spread, repeat=study.command)
     if view.words.has("How it works"):
         view.how_it_works()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.studies import names
+from core.studies import get, names
 from core.ui.section import pages
 from tests.pages import described, opened, shown, widget
 
@@ -15,7 +15,7 @@ def test_a_study_says_claim_verdict_and_how_to_repeat_it(name: str) -> None:
     assert not at.error
     assert "**Claim.**" in shown(at)
     assert "**Here.**" in shown(at)
-    assert "python -m lab" in shown(at)
+    assert f"`{get(name).command}`" in shown(at)
     assert "Last values" in described(at)
 
 

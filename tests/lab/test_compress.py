@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,14 @@ from core.attention.ablation.ablate import ablate_heads, heads_of
 from core.checkpoints.spec import Checkpoint
 from core.content import content
 from core.errors import OutOfRange
+from core.studies import results
+from core.table import measured
 from lab import compress, heldout
-from lab.compress import BITS, Recipe, precomputed, recipes
+from lab.compress import BITS, Compressed, Recipe, recipes
 
+STORED: dict[str, dict[Recipe, Compressed]] = {}
+for point in measured(results("compression"), Compressed):
+    STORED.setdefault(point.model, {})[point.recipe] = point
 TEXT = "The old king lived in a [MASK] by the sea."
 
 
@@ -122,7 +125,7 @@ def test_a_held_out_truth_is_what_the_model_was_trained_for(slug: str, most: flo
     """A shifted truth, or another task, would cost bits."""
     checkpoint = checkpoints.load(slug)
     accuracy, bits = compress.quality(checkpoint, checkpoint.model)
-    stored = precomputed()[slug][Recipe()]
+    stored = STORED[slug][Recipe()]
     assert bits < most
     assert (accuracy, bits) == pytest.approx((stored.accuracy, stored.bits_per_token), abs=0.02)
     assert min(value.shape[-1] for value in heldout.window(checkpoint).inputs.values()) >= heldout.WINDOW
@@ -190,12 +193,13 @@ def test_a_layer_is_left() -> None:
 
 def test_every_bundled_model_was_measured() -> None:
     bundled = {spec.slug for spec in checkpoints.available() if spec.source in ("bundled", "package")}
-    assert precomputed().keys() == bundled
+    assert STORED.keys() == bundled
+    assert list(compress.runs(measured(results("compression"), Compressed), None, 1)) == []
 
 
-@pytest.mark.parametrize("slug", sorted(precomputed()))
+@pytest.mark.parametrize("slug", sorted(STORED))
 def test_every_model_has_all_points(slug: str) -> None:
-    points = precomputed()[slug]
+    points = STORED[slug]
     layers = max(recipe.layers for recipe in points) + 1
     heads = not any(map(checkpoints.get(slug).offers, compress.SHARED))
     assert set(points) == set(recipes(layers, heads))
@@ -208,28 +212,9 @@ def test_every_model_has_all_points(slug: str) -> None:
     )
 
 
-def test_times_alone_are_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = compress.precomputed()["atlas-bert"]
-    wanted = (Recipe(), Recipe(bits=8, heads=25))
-    monkeypatch.setattr(compress, "recipes", lambda layers, heads: iter(wanted))
-    monkeypatch.setattr(compress, "FILE", tmp_path / "compression.csv")
-    compress.cli_compression(["atlas-bert"], times=True)
-    compress.precomputed.cache_clear()
-    try:
-        after = compress.precomputed()["atlas-bert"]
-    finally:
-        compress.precomputed.cache_clear()
-    assert set(after) == set(wanted)
-    for recipe, row in after.items():
-        assert 0 < row.fastest <= row.seconds <= row.slowest
-        own = replace(before[recipe], seconds=row.seconds, fastest=row.fastest, slowest=row.slowest)
-        assert replace(own, machine=row.machine) == row
-
-
 def test_the_notice_names_the_models_that_eight_bits_cost_something() -> None:
     cost = {
-        slug: points[Recipe(bits=8)].bits_per_token - points[Recipe()].bits_per_token
-        for slug, points in precomputed().items()
+        slug: points[Recipe(bits=8)].bits_per_token - points[Recipe()].bits_per_token for slug, points in STORED.items()
     }
     first, *_ = content("experiments", "compression").part("Notice").split(". Atlas BERT")
     assert {slug for slug in cost if cost[slug] > 0.05} == {

@@ -121,8 +121,6 @@ def test_the_sets_of_a_corpus(tmp_path: Path) -> None:
     assert sweeps.drawn(found, 4, seed=2, held_out=5)[0].held_out == data.held_out
     with pytest.raises(AtlasError, match="are needed"):
         sweeps.drawn(found, 20, seed=1, held_out=5)
-    with pytest.raises(AtlasError, match="There is no sweep"):
-        sweeps.cli_sweep("nothing", tmp_path, 1)
 
 
 def test_the_stored_runs_are_complete() -> None:

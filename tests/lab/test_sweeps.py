@@ -47,7 +47,7 @@ def test_training_is_a_function_of_the_seed_and_what_is_done_is_not_run_again() 
     assert torch.equal(one, again)
     assert not torch.equal(one, other)
     done = [duplication.Row(rounds, 0, 0, 1.0, 1, 1.0, "") for rounds in duplication.TRAINED]
-    assert list(duplication.sweep(done, 1)) == []
+    assert list(duplication.runs(done, None, 1)) == []
 
 
 def test_the_stored_runs_of_duplication_are_complete() -> None:
@@ -70,10 +70,10 @@ def test_a_sweep_trains_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(scaling, "STATE", tmp_path / "state")
     corpus = tinycorpus.write(tmp_path)
     wanted = [Run(1, 16, 1024, 256, rate, 0) for rate in (1e-3, 3e-2)]
-    slow, fast = scaling.sweep(wanted, [], corpus)
+    (slow,), (fast,) = scaling.sweep(wanted, [], corpus)
     assert fast.loss < slow.loss < 7
     assert fast.parameters == 12 * 16**2 + 13 * 16 + 2 * 16
-    assert list(scaling.sweep(wanted, [slow], corpus)) == [fast], "the same seed gives the same run"
+    assert list(scaling.sweep(wanted, [slow], corpus)) == [[fast]], "the same seed gives the same run"
     assert not list((tmp_path / "state" / "scaling").glob("tmp*")), "no state is left"
 
 

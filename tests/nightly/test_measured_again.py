@@ -14,7 +14,8 @@ from core.finetuning.train import fine_tune
 from core.studies import results
 from core.table import measured
 from lab import compress, duplication
-from lab.compress import Measured, Recipe, precomputed
+from lab.compress import Compressed, Recipe
+from lab.record import trained
 from tests.unit.test_finetuning import LINES
 
 
@@ -45,7 +46,7 @@ def test_pretraining_is_worth_more_than_random_weights_and_frozen_features() -> 
 
 def test_ten_sentences_are_enough_again() -> None:
     """What the page opens with, trained again."""
-    again = record.trained(checkpoints.load(checkpoints.first(record.OPENS_WITH[TEN])[0]), TEN)
+    again = trained(checkpoints.load(checkpoints.first(record.OPENS_WITH[TEN])[0]), TEN)
     last = {run: float(again[f"{TEN}.{run}.accuracy"][-1]) for run in record.runs(TEN)}
     assert last["chosen"] > 0.9
     assert last["head"] <= last["chosen"] - 0.05
@@ -53,9 +54,10 @@ def test_ten_sentences_are_enough_again() -> None:
 
 
 def test_the_stored_points_are_measured_again() -> None:
+    points = {(point.model, point.recipe): point for point in measured(results("compression"), Compressed)}
     for recipe in (Recipe(), Recipe(pruned=50, bits=4), Recipe(pruned=30, heads=50, layers=1, bits=8)):
-        again: Measured = compress.measure(checkpoints.load("atlas-bert"), recipe)
-        stored = precomputed()["atlas-bert"][recipe]
+        again = compress.measure(checkpoints.load("atlas-bert"), recipe)
+        stored = points["atlas-bert", recipe]
         assert again.stored_bytes == pytest.approx(stored.stored_bytes, rel=1e-4)
         assert again.memory_bytes == stored.memory_bytes
         assert again.bits_per_token == pytest.approx(stored.bits_per_token, abs=0.02)

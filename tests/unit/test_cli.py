@@ -47,7 +47,7 @@ def test_help_names_every_command_and_imports_nothing_heavy() -> None:
         assert command in result.stdout
     lab = subprocess.run([sys.executable, "-m", "lab", "--help"], cwd=ROOT, capture_output=True, text=True)
     assert lab.returncode == 0
-    for command in (*command_line.MOVED, "trees"):
+    for command in ("train", "vocabulary", "clip", "evaluate", "study", "heads", "effects", "vectors", "trees"):
         assert command in lab.stdout
     script = (
         "import sys, core.__main__, lab.__main__\n"
@@ -136,7 +136,6 @@ def test_fetch_brings_a_model_that_runs_without_the_hub(run: Run, tmp_path: Path
     [
         (("fetch", "somebody/something"), "bert-base-uncased"),
         (("fetch", "gpt2"), "cannot be reached"),
-        (("heads", "minilm"), "“python -m core heads” is “python -m lab heads” now."),
         (("tree", "no-such-system"), "There is no system called 'no-such-system'"),
         (("bench", "no-such-benchmark"), "There is no benchmark “no-such-benchmark”"),
     ],

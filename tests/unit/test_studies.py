@@ -18,7 +18,7 @@ claim = "More is better."
 source = "Nobody 1999."
 varied = "the dose."
 held = "the rest."
-repeat = "python -m lab none"
+corpus = true
 seeds = ["seed"]
 where = { kind = ["a", "b"] }
 verdict = "b scores {{b}}, a {{a}}: {{gain}} points."
@@ -74,6 +74,7 @@ def test_numbers_by_hand(folder: Path) -> None:
     assert study.conclusion(in_words) == "b scores 40.0% ± 14.1, a 25.0% ± 7.1: 15.0 ± 10.0 points."
     assert study.broken() == []
     assert studies.names() == ["dose"]
+    assert study.command == "python -m lab study dose --corpus FOLDER"
 
 
 def test_a_comparison_that_the_rows_do_not_bear_out_is_found(folder: Path) -> None:
@@ -155,7 +156,6 @@ def test_the_verdict_of_each_study_holds_in_its_rows(name: str) -> None:
     assert study.holds, "a verdict rests on a comparison"
     assert study.broken() == []
     assert "{{" not in study.conclusion(in_words)
-    assert study.repeat.startswith("python -m lab ")
     compared = {word for holds in study.holds for word in holds.split()} | set(study.verdict.split("{{"))
     parts = {part for number in study.numbers.values() for part in (number.of, number.minus, number.over)}
     unused = {word for word in study.numbers if word not in compared | parts and f"{{{{{word}}}}}" not in study.verdict}

@@ -1,0 +1,89 @@
+"""Every study of the page is repeated by its command, and its stored rows are those that the command writes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import studies
+from core.__main__ import run
+from core.errors import AtlasError
+from core.table import measured
+from lab import __main__ as command_line
+from lab import studies as repeated
+from lab.studies import STUDIES, Repetition, repeat
+
+
+def test_every_study_of_the_page_is_repeated_and_no_other() -> None:
+    assert sorted(STUDIES) == studies.names()
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_stored_rows_are_those_that_the_study_measures(name: str) -> None:
+    with studies.results(name).open(encoding="utf-8", newline="") as stream:
+        columns = next(csv.reader(stream))
+    assert columns == [field.name for field in fields(STUDIES[name].row)]
+    rows: Sequence[Any] = measured(studies.results(name), STUDIES[name].row)
+    if STUDIES[name].seeds > 1:
+        assert {row.seed for row in rows} == set(range(STUDIES[name].seeds))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    seed: int
+    corpus: str
+    peak: str | None = None
+
+
+def count_seeds(done: Sequence[Row], corpus: Path | None, seeds: int) -> Iterator[list[Row]]:
+    return ([Row(seed, str(corpus))] for seed in range(seeds) if seed not in {row.seed for row in done})
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Each study counts its seeds; where the tables are written."""
+    monkeypatch.setattr(repeated, "REPEATED", tmp_path)
+    monkeypatch.setattr(repeated, "STUDIES", dict.fromkeys(STUDIES, Repetition(Row, count_seeds, 2)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_command_that_the_page_prints_repeats_the_study(
+    name: str, counted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, *arguments = studies.get(name).command.replace("FOLDER", str(counted)).split()
+    assert (python, *arguments[:2]) == ("python", "-m", "lab")
+    monkeypatch.setattr("sys.argv", arguments[1:])
+    with pytest.raises(SystemExit) as ended:
+        run(command_line.app)
+    assert not ended.value.code
+    with (counted / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    corpus = str(counted) if studies.get(name).corpus else "None"
+    assert rows == [{"seed": str(seed), "corpus": corpus, "peak": ""} for seed in range(2)]
+
+
+def test_what_a_table_has_is_not_measured_again(counted: Path) -> None:
+    file = counted / "other" / "rows.csv"
+    repeat("lengths", seeds=1, output=file)
+    repeat("lengths", seeds=3, output=file)
+    assert file.read_text(encoding="utf-8").splitlines()[1:] == ["0,None,", "1,None,", "2,None,"]
+
+
+@pytest.mark.parametrize(("name", "said"), [("nothing", "There are: batches, "), ("facts", "--corpus FOLDER")])
+def test_a_study_that_cannot_be_repeated_gets_a_sentence(name: str, said: str) -> None:
+    with pytest.raises(AtlasError, match=said):
+        repeat(name)
+
+
+def test_without_a_name_all_are_listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["lab", "study"])
+    with pytest.raises(SystemExit):
+        run(command_line.app)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0].rstrip() for line in lines] == [studies.get(name).command for name in studies.names()]
