@@ -60,6 +60,7 @@ class _Stored:
     """The shortest query for the same state; None until a run has ended, since drawing the page can change it."""
     refused: tuple[str, ...] = ()
     memory: dict[str, object] = field(default_factory=dict)
+    declined: dict[str, Value] = field(default_factory=dict)
     back: bool = False
     """Whether Back or Forward opened it: then it shows what its address says, and no sentence travels to it."""
 
@@ -83,6 +84,8 @@ class PageState:
     epoch: int
     memory: dict[str, object] = field(default_factory=dict)
     """Plain results that survive a rerun but not a navigation."""
+    declined: dict[str, Value] = field(default_factory=dict)
+    """Values that one section could not take, for others, until the visitor sets another."""
     helps: Mapping[str, str] = field(default_factory=dict)
     """Help texts of the controls, by parameter name."""
     above: DeltaGenerator | None = None
@@ -109,6 +112,11 @@ class PageState:
     def set(self, **values: Value) -> None:
         """Store values of widgets."""
         self.values.update(values)
+
+    def decline(self, name: str) -> None:
+        """Take the default instead of a value, which other sections may take."""
+        self.declined[name] = self.values.get(name)
+        self.values[name] = None
 
     def text(self, name: str, default: str = "") -> str:
         """A text parameter, or ``default`` if neither the URL nor the visitor set it."""
@@ -224,6 +232,7 @@ def open_page(page: str) -> PageState:
         dict(stored.values),
         stored.epoch,
         stored.memory,
+        stored.declined,
         above=above,
         travels=not stored.back,
         entered=elsewhere and not by_history(),
@@ -265,6 +274,8 @@ def store(key: str, values: Mapping[str, Value]) -> None:
     stored: _Stored | None = st.session_state.get(_slot(page))
     if stored is not None and str(stored.epoch) == epoch:
         stored.values |= {name: value for name, value in values.items() if name in links.PAGES[page]}
+        for name in values:
+            stored.declined.pop(name, None)
 
 
 def _is_ahead(page: str, stored: _Stored) -> bool:

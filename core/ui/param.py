@@ -9,7 +9,8 @@ vocabularies installed) narrows the declaration first::
     ...
     layer = LAYER.with_(high=spec.layers).draw(state)
 
-``None`` in the state, and a URL without the name, mean the default. An emptied text box holds an empty text.
+``None`` in the state, and a URL without the name, mean the default. An emptied text box holds an empty text. A value that
+one section refuses, such as a text too long for its box, stays with the page: a section that takes it shows it again.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Param(ABC, Generic[T]):
             return self.checked(raw)
         except ValueError as error:
             instead(state, f"“{self.label}” cannot be {_quoted(raw)}: {error}. {words('Default instead')}")
-            state.set(**{self.name: None})
+            state.decline(self.name)
             return self.default
 
     @abstractmethod
@@ -133,12 +134,24 @@ class Control(Param[T]):
             state: of this page.
             tag: what else the control depends on, such as the model: another tag restarts it.
         """
+        self._take_back(state, state.key(self.slot(tag)))
         before = self.value(state)
         chosen = self.widget(state, self.slot(tag), before)
         if chosen != before and self.resets:
             state.set(**dict.fromkeys(self.resets))
         state.set(**{self.name: self._stored(chosen)})
         return chosen
+
+    def _take_back(self, state: PageState, key: str) -> None:
+        """Show again what another section had to refuse, where it is available."""
+        try:
+            if state.declined.get(self.name) is None or state.values.get(self.name) is not None:
+                return
+            self.checked(state.declined[self.name])
+        except ValueError:
+            return
+        state.set(**{self.name: state.declined.pop(self.name)})
+        st.session_state.pop(key, None)
 
     def _stored(self, chosen: T) -> Value:
         return None if chosen == self.default else self.written(chosen)
@@ -539,6 +552,12 @@ class Text(Control[str]):
     def value(self, state: PageState) -> str:
         arriving = self.arriving(state) if state.values.get(self.name) is None else None
         return arriving or super().value(state)
+
+    def standing(self, state: PageState, slot: str = "") -> str:
+        key = state.key(slot or self.name)
+        if self.most is not None and len(st.session_state.get(key) or "") > self.most:
+            del st.session_state[key]  # of another section's box; Streamlit would cut it off
+        return super().standing(state, slot)
 
     def arriving(self, state: PageState) -> str | None:
         """What of the visitor's sentence, typed in another box, fits here."""

@@ -299,3 +299,38 @@ def test_a_text_longer_than_its_box_is_refused_and_box_value_and_link_agree(quer
     assert f"it has {len(query):,} characters, and 600 fit here" in warning.value
     assert (at.text_input[0].value, value_of(at)) == ("sample", "'sample'")
     assert not opened(TEXT.replace("Text(", "Text(most=600, "), p="x" * 600).warning
+
+
+TWO_BOXES = LEFT.replace(
+    'if chosen == "first":\n    declared.draw(state)',
+    'value = (declared if chosen == "first" else declared.with_({narrow})).draw(state)\nst.write(repr(value))',
+)
+
+
+def test_a_text_too_long_for_the_box_of_another_section_comes_back_with_its_own() -> None:
+    at = AppTest.from_string(TWO_BOXES.format(declared=TEXT, narrow="most=10"), default_timeout=30).run()
+    at.text_input[0].set_value("eleven char").run()
+    at.button_group[0].set_value("second").run()
+    assert ["it has 11 characters, and 10 fit here" in warning.value for warning in at.warning] == [True]
+    assert (at.text_input[0].value, value_of(at), carried(at)) == ("sample", "'sample'", None)
+    assert not at.run().warning
+    at.button_group[0].set_value("first").run()
+    assert (at.text_input[0].value, value_of(at), carried(at)) == ("eleven char", "'eleven char'", "eleven char")
+    at.button_group[0].set_value("second").run()
+    assert len(at.warning) == 1
+    at.text_input[0].set_value("short").run()
+    at.button_group[0].set_value("first").run()
+    assert (at.text_input[0].value, carried(at)) == ("short", "short")
+
+
+@pytest.mark.parametrize(
+    ("declared", "narrow", "kind", "sent"),
+    [(INTEGER, "high=4", "number_input", 7), (CHOICE, 'options={"a": "A"}', "selectbox", "b")],
+)
+def test_what_one_section_refuses_another_shows_again(declared: str, narrow: str, kind: str, sent: Any) -> None:
+    at = AppTest.from_string(TWO_BOXES.format(declared=declared, narrow=narrow), default_timeout=30).run()
+    getattr(at, kind)[-1].set_value(sent).run()
+    at.button_group[0].set_value("second").run()
+    assert (len(at.warning), carried(at)) == (1, None)
+    at.button_group[0].set_value("first").run()
+    assert (getattr(at, kind)[-1].value, carried(at)) == (sent, str(sent))
