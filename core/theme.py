@@ -100,8 +100,8 @@ class Theme:
     hatch: str
     """Lines over cells that a mask forbids or that are not computed; on the ground, so that they look like no value."""
     categorical: tuple[str, ...]
-    blocks: tuple[str, str, str, str]
-    """Kinds of blocks in sparse attention: none, window, global, random. They differ in lightness, too."""
+    blocks: tuple[str, str, str]
+    """Kinds of blocks in sparse attention: window, global, random. They differ in lightness, too."""
     amounts: Scale
     """Sequential scale; zero is the ground. :meth:`of` has it in the color of a branch."""
     ends: tuple[float, float]
@@ -171,7 +171,7 @@ LIGHT = Theme(
     selection="#C2185B",
     hatch="#A9B4BF",
     categorical=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#767676"),
-    blocks=("#F3F5F7", SKY, "#1F4E79", PURPLE),
+    blocks=(SKY, "#1F4E79", PURPLE),
     amounts=_amounts("#FFFFFF", BLUE, (74.0, 22.0)),
     ends=(74.0, 22.0),
     query="#8A2BD0",
@@ -193,7 +193,7 @@ DARK = Theme(
     selection="#FF79B0",
     hatch="#4E5A67",
     categorical=(BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#8B96A2"),
-    blocks=("#1D232B", "#2F7FB0", "#A8D8F5", "#E39AC4"),
+    blocks=("#2F7FB0", "#A8D8F5", "#E39AC4"),
     amounts=_amounts("#12161B", BLUE, (32.0, 90.0)),
     ends=(32.0, 90.0),
     query="#BF8CFF",

@@ -8,7 +8,8 @@ and require.js come from ``assets/vendor``. Differences from bertviz's own outpu
   which a screen has 256 steps; as JSON text with 17 digits they need more than thirty times the space;
 * tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.webpage`);
 * a text that a browser cannot draw at once is split into parts, chosen in menus of the page;
-* heads have the colors of the page's theme;
+* a weight's shade runs from the ground to its branch's color, as in every map; several heads of a layer at once keep a
+  color each, of the page's theme; queries, keys and signed numbers have the colors that they have everywhere;
 * the lines of a token that was clicked stay shown, and a page around the view can select a token;
 * the head view is as wide as its page;
 * the picture can be downloaded as SVG or PNG.
@@ -72,6 +73,7 @@ def render(
     heads: Sequence[int] | None = None,
     kind: MapKind | None = None,
     theme: Name = "light",
+    branch: str = "encoder",
     title: str = "Attention",
     controls: bool = True,
     include_layers: Sequence[int] | None = None,
@@ -93,6 +95,7 @@ def render(
             view enlarges the first of them where ``layer`` is given as well.
         kind: the map shown first; maps with the same numbers of layers and heads can be chosen on the page.
         theme: colors for a light or a dark page.
+        branch: whose color the weights have.
         title: the page's title, plain text.
         controls: menus for the layer, the map and the part of the text; without them the page shows as many of the
             first tokens as the view can draw at once.
@@ -127,7 +130,7 @@ def render(
         "include_heads": [number + 1 for number in every],
         "total_heads": first.heads,
         "display_mode": theme,
-        "colors": _head_colors(THEMES[theme]),
+        "colors": _colors(view, len(every), THEMES[theme], branch),
         "most": most,
     }
     if view == "model" and layer is not None and shown:
@@ -139,7 +142,7 @@ def render(
         params["together"] = causal  # later keys are found by their position in the part
     return page(
         title=title,
-        style=colors(theme) + component_asset("bertviz.css") + component_asset("bertviz-strong.css") * strong,
+        style=_style(THEMES[theme], branch) + component_asset("bertviz.css") + component_asset("bertviz-strong.css") * strong,
         body=_body(maps, view, every, controls),
         data=params,
         scripts=[
@@ -155,9 +158,29 @@ def render(
     )
 
 
-def _head_colors(theme: Theme) -> list[str]:
-    """The colors of heads: the page's own, lighter on a dark ground, where lines are thin and faint."""
-    return [mixed(color, theme.ink, 0.5 if theme.dark else 0.0) for color in theme.categorical]
+def _line(color: str, theme: Theme) -> str:
+    """A color of lines, which are thin and faint: lighter on a dark ground."""
+    return mixed(color, theme.ink, 0.5 if theme.dark else 0.0)
+
+
+def _colors(view: View, heads: int, theme: Theme, branch: str) -> list[str]:
+    """The colors of the heads of a layer (head view) or of the layers (model view), from which bertviz takes in turn."""
+    if view == "head" and heads > 1:
+        return [_line(color, theme) for color in theme.categorical]
+    return [_line(theme.accent(branch), theme)] * 10
+
+
+def _style(theme: Theme, branch: str) -> str:
+    """The colors that the page's style sheet gives to what bertviz draws."""
+    (_, negative), *_, (_, positive) = theme.differences
+    named = {
+        "branch": _line(theme.accent(branch), theme),
+        "query": theme.query,
+        "key": theme.key,
+        "negative": negative,
+        "positive": positive,
+    }
+    return colors(theme.name) + f":root {{ {' '.join(f'--{name}: {color};' for name, color in named.items())} }}\n"
 
 
 def tokens_at_once(

@@ -1,7 +1,8 @@
 """Sparse attention as figures: patterns between blocks, hashing into buckets, costs against the sequence length.
 
 A pattern is drawn block by block (a raster of B × B cells over an axis of tokens), never point by point: 4,096 tokens
-in blocks of 16 are 65,536 cells. Kinds differ in color and in lightness, and the hover text names them.
+in blocks of 16 are 65,536 cells. Kinds differ in color and in lightness, and the hover text names them; what is not
+computed is hatched, as in maps of weights.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.heatmap import Labels, heat_map
+from core.figures.heatmap import Labels, hatching, heat_map
 from core.figures.labels import in_words, label
 from core.figures.lines import Line, line_chart
-from core.figures.plot import ABOVE, DASHES, Json, band, box, figure, note, scatter, title, upright
+from core.figures.plot import ABOVE, CLEAR, DASHES, Json, band, box, figure, note, scatter, title, upright
 from core.lazy import go
 from core.sparse.layout import KIND_NAMES, Cost
 from core.theme import PURPLE, Theme
@@ -51,23 +52,25 @@ def pattern(
             "markers",
             name=KIND_NAMES[kind],
             hoverinfo="skip",
-            marker={"symbol": "square", "size": 12, "color": theme.blocks[kind]},
+            marker={"symbol": "square", "size": 12, "color": theme.blocks[kind - 1]},
         )
         for kind in listed
     ]
-    gap = 1 if total <= 48 else 0
+    forbidden = {"type": "bar", "x": [None], "y": [None], "name": KIND_NAMES[0], "hoverinfo": "skip"}
+    pattern = {"shape": "/", "fgcolor": theme.hatch, "size": 6, "solidity": 0.25}
+    forbidden["marker"] = {"color": CLEAR, "pattern": pattern, "line": {"color": theme.hatch, "width": 1}}
+    under = hatching(np.where(kinds, 1.0, np.nan), theme) | {"x": 0, "y": 0, "sizex": end, "sizey": end}
     return heat_map(
         kinds,
         *_square(block_size, total),
         theme,
-        scale=theme.blocks,
-        xgap=gap,
-        ygap=gap,
+        scale=(CLEAR, *theme.blocks),
         text=[[names[kind] for kind in row] for row in kinds.tolist()],
         hovertemplate="query position %{y}<br>key position %{x}<br><b>%{text}</b><extra></extra>",
-        more=legend,
+        more=[*legend, forbidden],
         height=430,
         layout={
+            "images": [under],
             "shapes": [box(0, end, start, start + block_size, color=theme.ink, width=1.5) for start in starts],
             "annotations": [
                 note(text, end, y, xanchor="left", align="left", font={"size": 12})

@@ -11,10 +11,15 @@ from playwright.sync_api import BrowserContext, Page, expect
 from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.attention.views import grid
-from core.theme import Name
+from core.theme import DARK, LIGHT, Name
 from tests.browser.alone import open_alone
 
 TOKENS = ("[CLS]", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;", "[SEP]")
+
+
+def rgb(color: str) -> str:
+    """``#rrggbb`` as a browser writes it."""
+    return f"rgb({', '.join(str(int(color[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
 def _trace() -> AttentionTrace:
@@ -34,6 +39,13 @@ def test_head_view_draws_offline_and_switches(bare: BrowserContext) -> None:
     seen = page.locator("line").evaluate_all("lines => lines.map((line) => +line.getAttribute('stroke-opacity'))")
     assert sum(opacity > 0 for opacity in seen) == 5
     assert seen[2 * 25 + 1] == 1
+    # Alone it has the branch's color; beside another, each its own.
+    square, line = page.locator("#vis svg > g:last-child > rect"), page.locator("line").nth(2 * 25 + 1)
+    expect(line).to_have_css("stroke", rgb(LIGHT.accent("encoder")))
+    square.first.click()
+    expect(line).to_have_css("stroke", rgb(LIGHT.categorical[2]))
+    square.first.click()
+    expect(square.last).to_have_css("fill", rgb(LIGHT.accent("encoder")))
     # The lines end at the right tokens, which stand as far to the right as the page allows.
     end = page.locator("line").first.get_attribute("x2")
     assert end == str(225 + 480)
@@ -99,6 +111,13 @@ def test_neuron_view_draws_offline_and_shows_a_computation(bare: BrowserContext)
     token.locator("rect").nth(1).click()
     expect(page.locator("#expanded")).to_have_attribute("visibility", "visible")
     page.mouse.move(0, 0)  # the token stays selected
+    expect(page.locator("#queries .vectorborder").first).to_have_css("stroke", rgb(DARK.query))
+    expect(page.locator("#keys .vectorborder").first).to_have_css("stroke", rgb(DARK.key))
+    signs = page.locator("#queries .element").evaluate_all(
+        "all => all.map((element) => [Math.sign(+element.dataset.value), getComputedStyle(element).fill])"
+    )
+    ends = {sign: rgb(DARK.differences[end][1]) for sign, end in ((-1, 0), (1, -1))}
+    assert {(sign, fill) for sign, fill in signs if sign} == set(ends.items())
     # q · k over the root of the head's width, for the keys up to the query.
     shown = page.locator("#dotproducts rect").evaluate_all(
         "all => all.filter((one) => one.style.opacity === '1').map((one) => +one.dataset.value)"

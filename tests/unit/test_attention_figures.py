@@ -13,12 +13,14 @@ from core.attention.trace import AttentionMap
 from core.figures import attention, sparse
 from core.figures import attention as figures
 from core.figures import predictions as lens_figures
+from core.figures.heatmap import heat_map, names
 from core.figures.labels import label
+from core.figures.plot import CLEAR
 from core.figures.predictions import ROWS, masked_word
 from core.language.types import Token
 from core.sparse import windowed as window_layout
 from core.sparse.layout import Sparsity, curve
-from core.theme import BLUE, DARK, LIGHT
+from core.theme import BLUE, DARK, LIGHT, THEMES, Theme
 
 
 def _map(n: int = 4, layers: int = 2, heads: int = 3, tokens: tuple[str, ...] | None = None) -> AttentionMap:
@@ -128,7 +130,19 @@ def test_the_pattern_is_one_raster_of_blocks() -> None:
     assert np.asarray(raster.z).shape == (256, 256)
     assert len(figure.to_json()) < 1_000_000
     assert figure.layout.annotations[0].text == ESCAPED
-    assert {trace.name for trace in figure.data[1:]} == {"window", "global", "random"}
+    assert [trace.name for trace in figure.data[1:]] == ["window", "global", "random", "not computed"]
+
+
+@pytest.mark.parametrize("look", THEMES.values(), ids=THEMES.keys())
+def test_what_a_pattern_does_not_compute_is_hatched_as_a_map_of_weights_is(look: Theme) -> None:
+    kinds = np.array([[1, 0], [2, 3]], dtype=np.uint8)
+    figure = sparse.pattern(kinds, 16, theme=look)
+    assert figure.data[0].colorscale[0][1] == CLEAR
+    (under,) = figure.layout.images
+    mask = heat_map(np.where(kinds, 1.0, np.nan), *[names("ab")] * 2, look, height=99).layout.images[0]
+    assert (under.source, under.layer) == (mask.source, "below")
+    assert (under.x, under.y, under.sizex, under.sizey) == (0, 0, 32, 32)
+    assert figure.data[-1].marker.pattern.fgcolor == look.hatch
 
 
 def test_marks_that_stand_close_share_a_label() -> None:
@@ -217,4 +231,8 @@ def test_a_cost_curve_may_be_called_by_its_own_name() -> None:
     assert {line.name for line in figure.data} == {"full attention", "window attention"}
     assert set(sparse.cost_table(costs)[0]) == {"Tokens", "Full", "Sparse", "Window", "Global", "Sparse share (%)"}
     kinds = window_layout.kinds(16, 4, (0,), 2)
-    assert [t.name for t in sparse.pattern(kinds, 2, listed=(1, 2), theme=LIGHT).data if t.name] == ["window", "global"]
+    assert [t.name for t in sparse.pattern(kinds, 2, listed=(1, 2), theme=LIGHT).data if t.name] == [
+        "window",
+        "global",
+        "not computed",
+    ]

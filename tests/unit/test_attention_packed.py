@@ -7,6 +7,8 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.attention.views import export, grid
 from core.errors import NoAttentionMatrix, OutOfRange
 from core.settings import ASSETS
+from core.theme import THEMES, Theme, mixed
+from core.webpage import component_asset
 from tests.attention_pages import data_of, unpacked
 
 
@@ -227,6 +231,32 @@ def test_layers_and_heads_can_be_left_out() -> None:
         ) is strong
     assert _data("model", maps={"encoder": found}, **chosen)["open"] == [1, 1]  # among those that are sent
     assert "open" not in _data("model", maps={"encoder": found}, layer=2)
+
+
+@pytest.mark.parametrize("look", THEMES.values(), ids=THEMES.keys())
+def test_a_weight_of_one_head_has_its_branchs_color_and_heads_side_by_side_one_each(look: Theme) -> None:
+    one = mixed(look.accent("decoder"), look.ink, 0.5 if look.dark else 0.0)
+    maps, how = {"encoder": _drawn("encoder", 4, 4, layers=3, heads=5)}, {"theme": look.name, "branch": "decoder"}
+    assert set(_data("model", maps=maps, **how)["colors"]) == {one}
+    assert len(_data("model", maps=maps, **how)["colors"]) == 10  # bertviz counts layers modulo ten
+    assert _data(maps=maps, include_heads=[2], **how)["colors"][0] == one
+    assert len(set(_data(maps=maps, **how)["colors"])) == len(look.categorical)
+    style = bertviz.render(AttentionTrace("x", **maps), **how).split("</style>")[0]  # type: ignore[arg-type]
+    ends = {"negative": look.differences[0][1], "positive": look.differences[-1][1]}
+    for name, color in {"branch": one, "query": look.query, "key": look.key, **ends}.items():
+        assert f"--{name}: {color};" in style
+
+
+def test_both_colors_of_signs_that_bertviz_writes_are_replaced() -> None:
+    spec = find_spec("bertviz")
+    assert spec is not None
+    assert spec.origin is not None
+    script = Path(spec.origin).with_name("neuron_view.js").read_text(encoding="utf-8")
+    style = component_asset("bertviz.css")
+    written = re.findall(r"'(?:pos|neg)': '#(\w\w)(\w\w)(\w\w)'", script)
+    assert len(written) == 4
+    for color in written:
+        assert f"fill: rgb({', '.join(str(int(part, 16)) for part in color)})" in style
 
 
 def test_the_neuron_view_gets_queries_and_keys() -> None:

@@ -16,12 +16,20 @@ function chosen() {
     const at = (id, usual) => Number(menu(id)?.value ?? usual ?? 0); // these menus count from 0
     return { layer: layers[at("layer", layer)], heads: [heads[at("att_head", head)]] };
   }
-  // A square holds whether its head is on, as d3 keeps what a shape stands for.
-  const squares = [...document.querySelectorAll("#vis svg > g:last-child > rect")];
   return {
     layer: Number(menu("layer")?.value ?? layer ?? layers[0]),
-    heads: squares.flatMap((one, index) => (one.__data__ ? [heads[index]] : [])),
+    heads: squares().flatMap((square, index) => (square.__data__ ? [heads[index]] : [])),
   };
+}
+
+/** Those of the head view's heads; each holds whether its head is on, as d3 keeps what a shape stands for. */
+const squares = () => [...document.querySelectorAll(".head #vis svg > g:last-child > rect")];
+
+/** One head alone has the branch's color, as in every map of weights. */
+function shade() {
+  const all = squares();
+  for (const square of all) square.classList.toggle("on", square.__data__);
+  document.getElementById("vis").classList.toggle("single", all.filter((square) => square.__data__).length === 1);
 }
 
 /** The enlarged picture that the model view begins with, which bertviz itself cannot be asked for. */
@@ -31,7 +39,10 @@ document.addEventListener("DOMContentLoaded", () => requirejs(["d3"], () => {
   // What takes the click lies over a picture, last of its group.
   const wanted = open && pictures[open[0] * PYTHON_PARAMS.include_heads.length + open[1]];
   wanted?.parentNode.lastChild.dispatchEvent(new MouseEvent("click"));
+  shade();
 }));
+// bertviz listens nearer to what is clicked, so it has drawn by now.
+for (const name of ["click", "dblclick", "change"]) document.addEventListener(name, shade);
 
 if (window.parent !== window) {
   const tell = () => {
@@ -39,7 +50,6 @@ if (window.parent !== window) {
     const all = document.body.className === "head" && heads.length === PYTHON_PARAMS.include_heads.length;
     window.parent.postMessage({ atlas: "bertviz", open: layer ? [layer, ...(all ? [] : heads)] : [] }, "*");
   };
-  // bertviz listens nearer to what is clicked, so it has drawn by now.
   for (const name of ["click", "dblclick"]) document.getElementById("vis").addEventListener(name, tell);
   document.addEventListener("change", tell);
 }

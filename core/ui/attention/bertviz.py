@@ -77,6 +77,7 @@ def bertviz_views(view: View) -> None:
             drawing,
             kind=attention_map.kind,
             theme=appearance,
+            branch=spec.branch,
             title=title,
             include_layers=[layer - 1 for layer in layers],
             include_heads=[head - 1 for head in heads],
