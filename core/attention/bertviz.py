@@ -142,7 +142,9 @@ def render(
         params["together"] = causal  # later keys are found by their position in the part
     return page(
         title=title,
-        style=_style(THEMES[theme], branch) + component_asset("bertviz.css") + component_asset("bertviz-strong.css") * strong,
+        style=_style(THEMES[theme], branch)
+        + component_asset("bertviz.css")
+        + component_asset("bertviz-strong.css") * strong,
         body=_body(maps, view, every, controls),
         data=params,
         scripts=[

@@ -9,8 +9,9 @@ vocabularies installed) narrows the declaration first::
     ...
     layer = LAYER.with_(high=spec.layers).draw(state)
 
-``None`` in the state, and a URL without the name, mean the default. An emptied text box holds an empty text. A value that
-one section refuses, such as a text too long for its box, stays with the page: a section that takes it shows it again.
+``None`` in the state, and a URL without the name, mean the default. An emptied text box holds an empty text. A value
+that one section refuses, such as a text too long for its box, stays with the page: a section that takes it shows it
+again.
 """
 
 from __future__ import annotations
