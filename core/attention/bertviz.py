@@ -166,7 +166,7 @@ def _line(color: str, theme: Theme) -> str:
 
 
 def _colors(view: View, heads: int, theme: Theme, branch: str) -> list[str]:
-    """The colors of the heads of a layer (head view) or of the layers (model view), from which bertviz takes in turn."""
+    """The colors of a layer's heads (head view) or of the layers (model view), which bertviz takes in turn."""
     if view == "head" and heads > 1:
         return [_line(color, theme) for color in theme.categorical]
     return [_line(theme.accent(branch), theme)] * 10
