@@ -56,9 +56,9 @@ def pattern(
         )
         for kind in listed
     ]
-    forbidden = {"type": "bar", "x": [None], "y": [None], "name": KIND_NAMES[0], "hoverinfo": "skip"}
-    pattern = {"shape": "/", "fgcolor": theme.hatch, "size": 6, "solidity": 0.25}
-    forbidden["marker"] = {"color": CLEAR, "pattern": pattern, "line": {"color": theme.hatch, "width": 1}}
+    lines: Json = {"shape": "/", "fgcolor": theme.hatch, "size": 6, "solidity": 0.25}
+    forbidden: Json = {"type": "bar", "x": [None], "y": [None], "name": KIND_NAMES[0], "hoverinfo": "skip"}
+    forbidden["marker"] = {"color": CLEAR, "pattern": lines, "line": {"color": theme.hatch, "width": 1}}
     under = hatching(np.where(kinds, 1.0, np.nan), theme) | {"x": 0, "y": 0, "sizex": end, "sizey": end}
     return heat_map(
         kinds,
