@@ -20,6 +20,7 @@ from lab import evaluate_pairs as pairs
 from lab import measures
 from lab import recipe as recipes
 from lab.measures import Numbers, Results, stories
+from lab.objective import of_card
 
 Texts = Callable[[Checkpoint, Path | None], Iterator[tuple[str, Any]]]
 """Texts by their name on the card: the committed ones, then those of the corpus, if there is one."""
@@ -75,11 +76,7 @@ def unit(name: str) -> str:
 
 def rows(results: Results) -> list[Measure]:
     """The rows of a card."""
-    return [
-        Measure(name, round(value, 2), unit(name), on, n=getattr(value, "n", 0))
-        for on, numbers in results.items()
-        for name, value in numbers.items()
-    ]
+    return [of_card(name, value, unit(name), on) for on, numbers in results.items() for name, value in numbers.items()]
 
 
 def measure(kind: str, checkpoint: Checkpoint, corpus: Path | None = None) -> Results:

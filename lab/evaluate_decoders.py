@@ -22,7 +22,7 @@ from lab import measures
 from lab import recipe as recipes
 from lab.corpus import held_out_books
 from lab.measures import BOOKS, STORY, Numbers, hold_out_every, stories, story, token_ids
-from lab.objective import Share
+from lab.objective import Sampled, Share
 from lab.objectives.causal import LENGTH, bits_per_byte, passages, right_codes, spread, texts
 
 PROMPT = 32
@@ -64,14 +64,18 @@ def draft_prompts(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
 def draft_acceptance(small: Checkpoint, prompts: Sequence[list[int]]) -> Numbers:
     """Acceptance rate of a draft model, and passes of the target model per token; the text is unchanged."""
     large = checkpoints.load(small.spec.slug.partition(":")[0])
-    accepted = checked = passes = generated = 0
+    accepted = checked = 0
+    passes: list[tuple[int, int]] = []  # of each prompt, and tokens
     for ids in prompts:
         draft_run = generate_with_draft(large, small, ids, CONTINUATION, ahead=AHEAD)
         if list(draft_run.ids) != plain(large, ids, CONTINUATION):
             raise AtlasError(f"With a draft {large.spec.name} generated another text than without one.")
         accepted, checked = accepted + draft_run.accepted, checked + draft_run.checked
-        passes, generated = passes + draft_run.passes, generated + len(draft_run.ids)
-    return {"drafted tokens accepted": Share(accepted, checked), "passes per token": passes / generated}
+        passes.append((draft_run.passes, len(draft_run.ids)))
+    return {
+        "drafted tokens accepted": Share(accepted, checked),
+        "passes per token": measures.bootstrap(*np.array(passes).T),
+    }
 
 
 Labeled = tuple[str, Callable[[], Iterable[str]], NDArray[np.float64] | None]
@@ -167,17 +171,17 @@ def hashed(checkpoint: Checkpoint, ids: Sequence[int]) -> Numbers:
     spent = sum(float(reformer.surprisals(model, ids[part])[-fresh:].sum()) for part, fresh in windows)
     measured = {"bits per byte": spent / (len(ids) - 1)}
     for rounds, share in shares(model, ids[:width]).items():
-        measured[f"attention weight covered, {rounds} round{'s' * (rounds > 1)}"] = 100 * share
+        measured[f"attention weight covered, {rounds} round{'s' * (rounds > 1)}"] = share
     return measured
 
 
-def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
-    """Mean share of the full attention weight that LSH attention covers, by rounds of hashing.
+def shares(model: Any, ids: Sequence[int]) -> dict[int, Sampled]:
+    """Mean share, in percent, of the full attention weight of a query that LSH attention covers, by rounds of hashing.
 
     Without the first two chunks, where a query can attend to all earlier keys whatever their buckets.
     """
     _, heads, chunk, _ = reformer.shape_of(model)
-    out: dict[int, float] = {}
+    out: dict[int, Sampled] = {}
     for rounds in reformer.ROUNDS:
         recorded: dict[int, reformer.Hashed] = {}
         reformer.states(model, torch.tensor([list(ids)]), rounds=rounds, record=recorded)
@@ -188,7 +192,8 @@ def shares(model: Any, ids: Sequence[int]) -> dict[int, float]:
             for layer in recorded.values()
             for head in range(heads)
         ]
-        out[rounds] = float(torch.cat(per_head).mean())
+        of_queries = 100 * torch.stack(per_head).mean(0).numpy()
+        out[rounds] = measures.bootstrap(of_queries, np.ones(len(of_queries)))
     return out
 
 

@@ -396,7 +396,7 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
         }
         if len(every) > 1:
             more = every[:, 1, at] - every[:, 0, at]
-            numbers |= bootstrap(f"full minus sparse{measure}", more, np.ones(len(more)))
+            numbers[f"full minus sparse{measure}"] = bootstrap(more, np.ones(len(more)))
     return numbers
 
 
@@ -476,8 +476,8 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
     numbers |= {f"{name}, bits per token": own.bits for name, own in trained.items()}
     if len(spans) > 1:
         first, many, fewer, tokens = np.diff(ahead, axis=0).T
-        numbers |= bootstrap("full minus window top-1", first, many)
-        numbers |= bootstrap("full minus window, as in training, bits per token", fewer, tokens)
+        numbers["full minus window top-1"] = bootstrap(first, many)
+        numbers["full minus window, as in training, bits per token"] = bootstrap(fewer, tokens)
         numbers["masked words"] = hits[""].total
     return numbers
 

@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from rapidfuzz.distance import Levenshtein
 
@@ -24,7 +25,7 @@ from lab import measures, mixture
 from lab import recipe as recipes
 from lab.corpus import normalized, sentences
 from lab.measures import Numbers, hold_out_every
-from lab.objective import Share
+from lab.objective import Sampled, Share
 from lab.parallel import PREFIXES, Pair, prefix
 
 HELD, LEARNED = 400, 40_000
@@ -115,8 +116,13 @@ def correlated(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: 
 def correlation(name: str, found: Sequence[float], truth: Sequence[float]) -> Numbers:
     from scipy.stats import pearsonr, spearmanr
 
-    ways = (("Pearson", pearsonr), ("Spearman", spearmanr))
-    return {f"{name}, {way}": float(function(found, truth)[0]) for way, function in ways}
+    pairs = np.array([found, truth], dtype=float)
+    drawn = np.random.default_rng(0).integers(len(truth), size=(1000, len(truth)))
+    numbers: Numbers = {}
+    for way, function in (("Pearson", pearsonr), ("Spearman", spearmanr)):
+        low, high = np.nanpercentile([function(*pairs[:, sample])[0] for sample in drawn], (2.5, 97.5)).tolist()
+        numbers[f"{name}, {way}"] = Sampled(float(function(*pairs)[0]), len(truth), low, high)
+    return numbers
 
 
 def restored(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:

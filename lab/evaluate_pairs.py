@@ -155,18 +155,20 @@ def spelling_corrected(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
     answers = measures.rewrite(checkpoint, every, beams=1, rows=64, longest=160)
     count = len(texts)
     scores: Numbers = {}
+    corrected: dict[str, list[str]] = {}
     for number, (kind, noisy_texts) in enumerate(noised.items()):
-        outputs = answers[number * count : (number + 1) * count]
-        scores[f"{kind} exact after"] = measures.equal(outputs, texts)
-        scores[f"{kind} CER before"] = error_rate(noisy_texts, texts)
-        scores[f"{kind} CER after"] = error_rate(outputs, texts)
+        corrections = answers[number * count : (number + 1) * count]
+        corrected[kind] = corrections
+        scores[f"{kind} exact after"] = measures.equal(corrections, texts)
+        scores[f"{kind} CER before"] = error_rate([noisy_texts], texts)
+        scores[f"{kind} CER after"] = error_rate([corrections], texts)
     scores["left untouched"] = measures.equal(answers[-count:], texts)
-    means = {
-        name: sum(scores[f"{kind} {name}"] for kind in NOISES) / len(NOISES)
-        for name in ("exact after", "CER before", "CER after")
+    in_all: Numbers = {
+        "exact after": measures.equal(answers[:-count], texts * len(NOISES)),
+        "CER before": error_rate(noised.values(), texts),
+        "CER after": error_rate(corrected.values(), texts),
     }
-    of = len(NOISES) * count
-    return means | {"exact after": Share(means["exact after"] * of / 100, of)} | scores
+    return in_all | scores
 
 
 def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, list[Fusion]]]:
@@ -274,7 +276,7 @@ def shared_words(rows: Sequence[Row]) -> float:
     return Share(int(np.sum(follows == (np.array([label for *_, label in rows]) == 0))), len(rows))
 
 
-def error_rate(texts: Sequence[str], clean: Sequence[str]) -> float:
-    """Character error rate in percent: edits (Levenshtein, 1966) over all pairs per 100 clean characters."""
-    edits = sum(distance(text, right) for text, right in zip(texts, clean, strict=True))
-    return 100 * edits / max(1, sum(map(len, clean)))
+def error_rate(noised: Iterable[Sequence[str]], clean: Sequence[str]) -> float:
+    """Character error rate in percent: mean edits (Levenshtein, 1966) of the noised copies per 100 clean characters."""
+    edits = [[distance(text, right) for text, right in zip(texts, clean, strict=True)] for texts in noised]
+    return measures.bootstrap(100 * np.mean(edits, axis=0), np.array([*map(len, clean)]))

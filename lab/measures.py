@@ -24,7 +24,7 @@ from core.checkpoints.spec import Checkpoint
 from lab import masking
 from lab import recipe as recipes
 from lab.corpus import held_out_books, sentences
-from lab.objective import Hits, Share
+from lab.objective import Hits, Sampled, Share
 from lab.tokens import Ints
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -174,14 +174,11 @@ def rewrite(
 
 def translation(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Numbers:
     """BLEU and chrF; sentences may have different numbers of references."""
-    import sacrebleu  # installed for development alone
+    from sacrebleu.metrics import BLEU, CHRF  # installed for development alone
 
     most = max(map(len, references))
     streams = [[row[i] if i < len(row) else None for row in references] for i in range(most)]
-    return {
-        "BLEU": sacrebleu.corpus_bleu(list(outputs), streams).score,
-        "chrF": sacrebleu.corpus_chrf(list(outputs), streams).score,
-    }
+    return {name: corpus_score(metric, outputs, streams) for name, metric in (("BLEU", BLEU()), ("chrF", CHRF()))}
 
 
 def equal(outputs: Iterable[str], expected: Sequence[str]) -> float:
@@ -191,21 +188,32 @@ def equal(outputs: Iterable[str], expected: Sequence[str]) -> float:
 
 def repair(outputs: Sequence[str], corrupted: Sequence[str], clean: Sequence[str]) -> Numbers:
     """chrF and exact matches (percent) of the corrupted texts and of the outputs."""
-    import sacrebleu  # installed for development alone
+    from sacrebleu.metrics import CHRF  # installed for development alone
 
     return {
-        "chrF before": sacrebleu.corpus_chrf(list(corrupted), [list(clean)]).score,
-        "chrF after": sacrebleu.corpus_chrf(list(outputs), [list(clean)]).score,
+        "chrF before": corpus_score(CHRF(), corrupted, [clean]),
+        "chrF after": corpus_score(CHRF(), outputs, [clean]),
         "exact before": equal(corrupted, clean),
         "exact after": equal(outputs, clean),
     }
 
 
-def bootstrap(name: str, more: Any, total: Any) -> Numbers:
-    """The 95% interval of Σ more / Σ total, by 2,000 bootstrap samples of the texts that both arrays (T,) are of."""
+def bootstrap(of: Any, total: Any) -> Sampled:
+    """Σ of / Σ total with its 95% interval, by 2,000 bootstrap samples of the texts that both arrays (T,) are of."""
     drawn = np.random.default_rng(0).integers(len(total), size=(2000, len(total)))
-    low, high = np.percentile(more[drawn].sum(1) / total[drawn].sum(1), (2.5, 97.5)).tolist()
-    return {f"{name}, low": low, f"{name}, high": high}
+    low, high = np.percentile(of[drawn].sum(1) / total[drawn].sum(1), (2.5, 97.5)).tolist()
+    return Sampled(float(of.sum() / total.sum()), len(total), low, high)
+
+
+def corpus_score(metric: Any, outputs: Sequence[str], references: Sequence[Sequence[str | None]]) -> Sampled:
+    """A score of sacrebleu, with the interval of its 1,000 bootstrap samples of the sentences.
+
+    Args:
+        metric: a ``BLEU`` or ``CHRF``.
+        references: (references of a sentence, sentences).
+    """
+    score = metric.corpus_score(list(outputs), references, n_bootstrap=1000)
+    return Sampled(score.score, len(outputs), score._mean - score._ci, score._mean + score._ci)
 
 
 def mask_words(ids: Ints, tokenizer: Any, *, rate: float = 0.15, seed: int = 7) -> tuple[Ints, Ints]:

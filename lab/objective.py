@@ -152,6 +152,25 @@ class Share(float):
         return share
 
 
+class Sampled(float):
+    """A number with the 95% interval from ``low`` to ``high`` over ``n`` texts; in arithmetic it is a plain float."""
+
+    n: int
+    low: float
+    high: float
+
+    def __new__(cls, value: float, n: int, low: float, high: float) -> Sampled:
+        sampled = super().__new__(cls, value)
+        sampled.n, sampled.low, sampled.high = n, float(low), float(high)
+        return sampled
+
+
+def of_card(name: str, value: float, unit: str, on: str) -> Measure:
+    """The row of a card, rounded, with the trials of a `Share` and the interval of a `Sampled`."""
+    ends = {"low": round(value.low, 2), "high": round(value.high, 2)} if isinstance(value, Sampled) else {}
+    return Measure(name, round(float(value), 2), unit, on, n=getattr(value, "n", 0), **ends)
+
+
 class Hits:
     """Loss and accuracy over batches."""
 

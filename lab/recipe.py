@@ -105,6 +105,7 @@ def write_card(folder: Path, recipe: Recipe, *, steps: int, tokens: int, measure
         lines += ["", "[[measures]]"]
         lines += [f"{key} = {_value(getattr(measure, key))}" for key in ("name", "value", "unit", "on")]
         lines += [f"n = {measure.n}"] if measure.n else []
+        lines += [f"{end} = {_value(getattr(measure, end))}" for end in ("low", "high") if measure.low is not None]
     tables = {name: values for name, values in extra.items() if isinstance(values, dict)}
     if plain := {name: value for name, value in extra.items() if name not in tables}:
         lines += ["", "[extra]", *(f"{name} = {_value(value)}" for name, value in plain.items())]

@@ -47,14 +47,20 @@ class Measure:
     on: str
     """What it was measured on, e.g. ``"cloze, 100 sentences"``."""
     n: int = 0
-    """The number of trials that a share in percent is of; 0 for other numbers."""
+    """The number of trials that a share in percent is of, or of texts that ``low`` and ``high`` are sampled from; 0 for
+    numbers without an interval."""
+    low: float | None = None
+    high: float | None = None
+    """The ends of the 95% interval, where it is not that of a share of trials."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Wilson's 95% interval of a share, in percent; None where ``n`` is 0.
+        """The 95% interval from ``low`` to ``high``, else Wilson's of a share, in percent; None where ``n`` is 0.
 
-        It takes the trials as independent, which tokens of one text are only roughly.
+        Wilson's takes the trials as independent, which tokens of one text are only roughly.
         """
+        if self.low is not None and self.high is not None:
+            return self.low, self.high
         if not self.n:
             return None
         low, high = wilson(round(self.value * self.n / 100), self.n)

@@ -197,11 +197,12 @@ def digits(value: float) -> str:
 
 
 def interval(measure: Measure) -> str:
-    """The 95% interval of a share: ``38.6 to 40.3%``; empty for other measures."""
+    """The 95% interval: ``38.6 to 40.3%``, ``0.41 to 0.57``; empty for a measure without one."""
     if measure.interval is None:
         return ""
-    low, high = measure.interval
-    return f"{low:.1f} to {high:.1f}%"
+    decimals = 1 if measure.unit == "%" or abs(measure.value) >= 10 else 2
+    low, high = (f"{end:.{decimals}f}" for end in measure.interval)
+    return with_unit(f"{low} to {high}", measure.unit)
 
 
 def nothing_runs(models: Collection[object]) -> bool:

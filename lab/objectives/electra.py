@@ -26,7 +26,7 @@ from core.lazy import transformers
 from core.objectives.replaced import WEIGHT
 from lab import models
 from lab.documents import Examples
-from lab.objective import Batch, Share
+from lab.objective import Batch, Sampled, Share
 from lab.objectives.encoder import EncoderObjective, new_encoder
 from lab.tokenizers import Vocabulary
 
@@ -149,17 +149,37 @@ def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5)
     verdicts, labels = torch.cat(scored), torch.cat(differs)
     called, replaced_count = verdicts > least, int(labels.sum())
     found, flagged, kept = int((called & labels).sum()), int(called.sum()), int((~called & ~labels).sum())
-    recall = Share(found, max(1, replaced_count))
-    specificity = Share(kept, max(1, len(labels) - replaced_count))
+    original_count = len(labels) - replaced_count
+    recall, specificity = Share(found, max(1, replaced_count)), Share(kept, max(1, original_count))
+    each = ((recall, replaced_count), (specificity, original_count))
+    spread = 50 * math.sqrt(sum(share / 100 * (1 - share / 100) / max(1, count) for share, count in each))
+    under = area(verdicts, labels)
     return {
         "generator top-1": Share(hits, total),
         "replaced found": recall,
         "original left": specificity,
-        "balanced accuracy": (recall + specificity) / 2,
+        "balanced accuracy": around((recall + specificity) / 2, spread, len(labels)),
         "precision": Share(found, max(1, flagged)),
         "replaced, of all tokens": Share(replaced_count, len(labels)),
-        "area under the curve": 100 * area(verdicts, labels),
+        "area under the curve": around(
+            100 * under, 100 * error_of_area(under, replaced_count, original_count), len(labels)
+        ),
     }
+
+
+def around(value: float, error: float, n: int) -> Sampled:
+    """A number with the interval of 1.96 standard errors on either side."""
+    return Sampled(value, n, value - 1.96 * error, value + 1.96 * error)
+
+
+def error_of_area(area: float, positive: int, negative: int) -> float:
+    r"""The standard error of an area :math:`A` under a ROC curve (Hanley and McNeil 1982):
+
+    .. math:: \sqrt{\frac{A(1 - A) + (p - 1)(\frac{A}{2 - A} - A^2) + (n - 1)(\frac{2A^2}{1 + A} - A^2)}{pn}}
+    """
+    square = area * area
+    both = (positive - 1) * (area / (2 - area) - square) + (negative - 1) * (2 * square / (1 + area) - square)
+    return math.sqrt((area * (1 - area) + both) / max(1, positive * negative))
 
 
 def area(scores: Tensor, labels: Tensor) -> float:

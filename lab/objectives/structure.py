@@ -32,7 +32,7 @@ from lab import batches, documents, masking, models, ngrams
 from lab.documents import NO_LABEL, Documents, Examples
 from lab.evaluate_pairs import Row, segments, words_before
 from lab.measures import bootstrap
-from lab.objective import Batch, Hits
+from lab.objective import Batch, Hits, Share, of_card
 from lab.objectives.encoder import heads
 from lab.objectives.parts import PartModel, PartObjective
 from lab.tokenizers import Vocabulary
@@ -103,10 +103,7 @@ class StructureObjective(PartObjective):
         with torch.no_grad():
             found = self.compared(self.full().eval().to(self.device))
         on = f"{len(batches.some(len(self.test), self.measured)):,} held-out texts"
-        return [
-            Measure(name, round(value, 2), "nats" if "loss" in name else "%", on, n=getattr(value, "n", 0))
-            for name, value in found.items()
-        ]
+        return [of_card(name, value, "nats" if "loss" in name else "%", on) for name, value in found.items()]
 
     @abstractmethod
     def compared(self, plain: Any) -> dict[str, float]:
@@ -203,7 +200,7 @@ class SpansObjective(ExamplesObjective):
             for name, best in found.items():
                 right[name] += (best == labels)[masked].tolist()
                 right[f"{name}, spans of 3 tokens or more"] += (best == labels)[masked & wide].tolist()
-        return {name: 100 * float(np.mean(values)) for name, values in right.items()}
+        return {name: Share(sum(values), len(values)) for name, values in right.items()}
 
 
 class UnifiedObjective(ExamplesObjective):
@@ -349,12 +346,12 @@ class OrdersObjective(StructureObjective):
             right["order of two texts"] += (order.argmax(1) == batch["answers"])[batch["answers"] != NO_LABEL].tolist()
             asked += segments(batch)
         self.share = None
-        shares = {name: 100 * float(np.mean(values)) for name, values in right.items()}
+        shares: dict[str, float] = {name: Share(sum(values), len(values)) for name, values in right.items()}
         shares["order of two texts, bag of words"] = words_before(known, asked, shared=True)
         ours, *others = (f"best of six orders, {name}" for name in ("each read, the part", *OTHERS))
         for name, other in zip(OTHERS, others, strict=True):
             more = 100 * np.subtract(right[ours], right[other], dtype=float)
-            shares |= bootstrap(f"each read, the part minus {name}", np.bincount(texts, more), np.bincount(texts))
+            shares[f"each read, the part minus {name}"] = bootstrap(np.bincount(texts, more), np.bincount(texts))
         return shares
 
     def in_each(self, model: Any, batch: Batch, possible: Tensor) -> Tensor:

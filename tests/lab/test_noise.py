@@ -21,5 +21,5 @@ def test_kinds_are_sampled_evenly_and_rates_up_to_twice_their_default() -> None:
 
 
 def test_edits_by_hand() -> None:
-    assert error_rate(["kitten", "ab"], ["sitting", "ab"]) == pytest.approx(100 * 3 / 9)
-    assert error_rate([], []) == 0.0
+    assert error_rate([["kitten", "ab"]], ["sitting", "ab"]) == pytest.approx(100 * 3 / 9)
+    assert error_rate([["kitten", "ab"], ["sitting", "b"]], ["sitting", "ab"]) == pytest.approx(100 * 2 / 9)

@@ -36,6 +36,7 @@ from core.ui.glossary import sentences
 from core.ui.links import PageState
 from core.ui.page import plain, theme
 from core.ui.param import Choice, Integer, Seed, Text, differing, settings_popover
+from core.ui.picker import interval
 from core.ui.selection import clicks
 from core.words import counted
 
@@ -411,14 +412,20 @@ def _bleu(view: DemoView) -> None:
     if len(cards) < 2:
         return
     on = cards[0].measures[0].on
-    stated = [{m.name: m.value for m in card.measures if m.on == on and m.name.endswith("BLEU")} for card in cards]
-    words = [(_route_name(name), [numbers[name] for numbers in stated]) for name in stated[0]]
+    stated = [{m.name: m for m in card.measures if m.on == on and m.name.endswith("BLEU")} for card in cards]
+    directions = [(_route_name(name), [measures[name] for measures in stated]) for name in stated[0]]
+    words = [(word, [measure.value for measure in both]) for word, both in directions]
     names = list(view.words.front["quality"])
     figure = compared_bars(
         names, words, (theme().muted, view.accent), measure="BLEU", number="{:.1f}".format, theme=theme()
     )
     values = "; ".join(f"{word} {first:.1f}, {second:.1f}" for word, (first, second) in words)
-    rows = [{"direction": word, **dict(zip(names, numbers, strict=True))} for word, numbers in words]
+    rows = [
+        {"direction": word}
+        | {name: measure.value for name, measure in zip(names, both, strict=True)}
+        | {f"{name}, 95% interval": interval(measure) for name, measure in zip(names, both, strict=True)}
+        for word, both in directions
+    ]
     view.picture("quality", figure, rows, on=on, values=values)
     view.try_and_notice("quality", more=f"{cards[1].tokens / 1e6:.1f}")
 
