@@ -13,7 +13,7 @@ bits           32, 16: floating point. 8: integers with a scale for each row of 
 The four combine: heads are those of the layers that are left, and of a removed head's weights as many are pruned as of
 all. Stored bytes are those of a file: a pruned matrix has a bit for each weight and the values that are left. Bytes in
 memory are counted in the model that runs here: its zeros, its removed heads and its rounded weights take full space,
-packed integers take theirs. Quality is measured by the passes of `lab.heldout`.
+packed integers take theirs. Quality is that of `lab.heldout.top_predictions`.
 
 Computed are 32 and 16 bits in float32 (16 after rounding), 8 bits by integer kernels, 4 bits in float32 after rounding:
 PyTorch's int4 kernels for CPUs take bfloat16 inputs, which this processor may only emulate.
@@ -23,10 +23,9 @@ from __future__ import annotations
 
 import copy
 import csv
-import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from statistics import median
 from typing import Any
@@ -40,7 +39,7 @@ from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.lazy import Tensor, nn, torch
-from lab import heldout
+from lab import evaluate, heldout
 from lab.lengths import machine
 from lab.timing import alternated
 
@@ -132,7 +131,7 @@ def measure(checkpoint: Checkpoint, recipe: Recipe) -> Compressed:
         InputUnusable: the heads or the layers of this architecture cannot be removed one by one.
     """
     model = compress(checkpoint, recipe)
-    accuracy, bits_per_token = quality(checkpoint, model)
+    numbers = evaluate.measure("compression", replace(checkpoint, model=model))[heldout.ON]
     timed = heldout.window(checkpoint)
     turns = (alternated([lambda: heldout.run(model, timed)], RUNS)[0] for _ in range(TURNS))
     seconds = min(turns, key=lambda turn: max(turn) / min(turn))
@@ -141,8 +140,8 @@ def measure(checkpoint: Checkpoint, recipe: Recipe) -> Compressed:
         **asdict(recipe),
         stored_bytes=stored_bytes(checkpoint, recipe),
         memory_bytes=memory_bytes(model),
-        accuracy=accuracy,
-        bits_per_token=bits_per_token,
+        accuracy=numbers["accuracy"] / 100,
+        bits_per_token=numbers["bits per token"],
         seconds=median(seconds),
         fastest=min(seconds),
         slowest=max(seconds),
@@ -301,16 +300,3 @@ def _of_head(model: Any, layer: AttentionLayer) -> tuple[float, float]:
     own = {id(value): value for path in paths for value in model.get_submodule(path).parameters()}
     count = sum(value.numel() for value in own.values() if value.numel() % one == 0)
     return (count / one - 1) * width, count / layer.heads
-
-
-def quality(checkpoint: Checkpoint, model: Any) -> tuple[float, float]:
-    """Top-1 accuracy, and mean bits of a token or class, over the held-out passes."""
-    right = count = 0
-    nats = 0.0
-    passes = [*heldout.passes(checkpoint)]
-    for held_out, logits in zip(passes, heldout.scored(checkpoint, model, passes), strict=True):
-        logs = logits.log_softmax(-1)
-        right += int((logs.argmax(-1) == held_out.truth).sum())
-        nats -= float(logs.gather(1, held_out.truth[:, None]).sum())
-        count += len(held_out.truth)
-    return right / count, nats / count / math.log(2)

@@ -14,11 +14,10 @@ Shapes: n tokens of a pass, M positions with a truth, V vocabulary entries or cl
 
 from __future__ import annotations
 
-import csv
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,9 +33,10 @@ from core.language.tasks import Task, tasks
 from core.language.tokens import max_tokens
 from core.lazy import Tensor, torch
 from core.objectives.corruptions import CORRUPTIONS, corrupt_text
-from core.settings import ASSETS
+from lab.measures import Numbers, records, story, token_ids
+from lab.objective import Share
 
-FOLDER = ASSETS / "heldout"
+ON = "texts written for this project, as in training"
 WINDOW, MASKED = 64, 0.15
 DRAWS = 3
 """Sets of masked tokens of each window."""
@@ -59,28 +59,39 @@ class Pass:
     """The task whose adapters are used, if any."""
 
 
+def trained_tasks(checkpoint: Checkpoint, corpus: object) -> Iterator[tuple[str, list[Pass]]]:
+    """`passes`, by the name of their texts."""
+    yield ON, list(passes(checkpoint))
+
+
 def passes(checkpoint: Checkpoint) -> Iterator[Pass]:
     """The passes of a model, by what it does."""
     return next(make for what, make in _PASSES.items() if checkpoint.spec.offers(what))(checkpoint)
 
 
-def scored(checkpoint: Checkpoint, model: Any, own: Sequence[Pass]) -> Iterator[Tensor]:
-    """The logits (M, V) of each pass, by a version of the checkpoint's ``model``."""
+def top_predictions(checkpoint: Checkpoint, held_out: Sequence[Pass]) -> Numbers:
+    """Top-1 accuracy in percent, and mean bits of a token or class."""
+    right = count = 0
+    nats = 0.0
     memory: dict[str, Any] = {}
-    for one in own:
-        out = run(model, one, **memory)
+    for held in held_out:
+        out = run(checkpoint.model, held, **memory)
         if checkpoint.spec.offers("memory"):
             memory = {"mems": out.mems}
         logits = out.logits
         if checkpoint.spec.offers("detects replaced tokens"):
             logits = torch.stack((torch.zeros_like(logits), logits), -1)
-        yield (logits if one.task else logits[0])[one.positions].float()
+        logs = (logits if held.task else logits[0])[held.positions].float().log_softmax(-1)
+        right += int((logs.argmax(-1) == held.truth).sum())
+        nats -= float(logs.gather(1, held.truth[:, None]).sum())
+        count += len(held.truth)
+    return {"accuracy": Share(right, count), "bits per token": nats / count / math.log(2)}
 
 
-def run(model: Any, one: Pass, **more: Any) -> Any:
+def run(model: Any, held: Pass, **more: Any) -> Any:
     """The output of ``model`` for a pass."""
     with torch.inference_mode():
-        return model.answer(one.inputs, one.task) if one.task else model(**one.inputs, **more)
+        return model.answer(held.inputs, held.task) if held.task else model(**held.inputs, **more)
 
 
 def window(checkpoint: Checkpoint) -> Pass:
@@ -94,30 +105,15 @@ def window(checkpoint: Checkpoint) -> Pass:
     return Pass(inputs, first.positions, first.truth, first.task)
 
 
-@lru_cache(maxsize=1)
-def _story() -> str:
-    return (FOLDER / "story.txt").read_text(encoding="utf-8")
-
-
-def _rows(name: str) -> list[dict[str, str]]:
-    with (FOLDER / f"{name}.tsv").open(encoding="utf-8", newline="") as stream:
-        return [*csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)]
-
-
-def _ids(checkpoint: Checkpoint, text: str) -> list[int]:
-    tokenizer: Any = checkpoint.tokenizer
-    return [int(i) for i in tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]]
-
-
 def _windows(checkpoint: Checkpoint) -> Iterator[Tensor]:
     """The story in rows of `WINDOW` tokens."""
-    ids = torch.tensor(_ids(checkpoint, _story()))
+    ids = torch.tensor(token_ids(checkpoint, story()))
     return iter(ids[: len(ids) // WINDOW * WINDOW].view(-1, WINDOW))
 
 
 def _sentences(checkpoint: Checkpoint) -> Iterator[Tensor]:
     """The story in rows of a sentence."""
-    return (torch.tensor(_ids(checkpoint, sentence)) for sentence in _SENTENCE.findall(_story()))
+    return (torch.tensor(token_ids(checkpoint, sentence)) for sentence in _SENTENCE.findall(story()))
 
 
 def _next(checkpoint: Checkpoint) -> Iterator[Pass]:
@@ -156,8 +152,8 @@ def _with_translation(checkpoint: Checkpoint) -> Iterator[Pass]:
     tokenizer: Any = checkpoint.tokenizer
     random = torch.Generator().manual_seed(7)
     languages = bilingual.numbers(checkpoint)
-    for row in _rows("translations"):
-        sides = [_ids(checkpoint, row[code]) for code in bilingual.LANGUAGES]
+    for row in records("translations"):
+        sides = [token_ids(checkpoint, row[code]) for code in bilingual.LANGUAGES]
         joined = bilingual.layout([*zip(languages, sides, strict=True)], tokenizer.eos_token_id)
         ids = torch.tensor(joined.ids)
         more = {"langs": torch.tensor([joined.langs]), "position_ids": torch.tensor([joined.positions])}
@@ -181,7 +177,7 @@ def _outputs(checkpoint: Checkpoint) -> Iterator[Pass]:
     for task in tasks(checkpoint):
         for source, target in pairs(checkpoint, task):
             request = translate.prepare(checkpoint, source, task.slug)
-            answer = [*_ids(checkpoint, target), end]
+            answer = [*token_ids(checkpoint, target), end]
             read, first = [*request.prompt, *answer[:-1]], len(request.prompt) - 1
             ids = torch.tensor([request.source])
             inputs = {
@@ -194,7 +190,7 @@ def _outputs(checkpoint: Checkpoint) -> Iterator[Pass]:
 
 def pairs(checkpoint: Checkpoint, task: Task) -> Iterator[tuple[str, str]]:
     """The bundled sources of a task with their targets; none for a task without."""
-    translations = _rows("translations")
+    translations = records("translations")
     if task.languages and {*task.languages} <= translations[0].keys():
         source, target = task.languages
         yield from ((row[source], row[target]) for row in translations)
@@ -202,20 +198,20 @@ def pairs(checkpoint: Checkpoint, task: Task) -> Iterator[tuple[str, str]]:
         for number, row in enumerate(translations):
             yield noisy(row["en"], NOISES[number % len(NOISES)], seed=number), row["en"]
     elif task.denoises:
-        sentences = re.split(r"(?<=[.!?])\s+", _story())
+        sentences = re.split(r"(?<=[.!?])\s+", story())
         room = (max_tokens(checkpoint) or WINDOW) - _ROOM
         for number, two in enumerate(zip(sentences[::2], sentences[1::2], strict=False)):
             text = " ".join(two)
-            if len(_ids(checkpoint, text)) <= room:
+            if len(token_ids(checkpoint, text)) <= room:
                 yield from ((corrupt_text(checkpoint, text, kind, number), text) for kind in CORRUPTIONS)
     elif task.slug == "fuse":
-        yield from ((row["parts"], row["whole"]) for row in _rows("fusions"))
+        yield from ((row["parts"], row["whole"]) for row in records("fusions"))
 
 
 def _classes(checkpoint: Checkpoint) -> Iterator[Pass]:
     settings: Any = checkpoint.model.config
     for task in adapters.tasks(checkpoint):
-        for row in _rows("adapters"):
+        for row in records("adapters"):
             if row["task"] == task.slug:
                 inputs = adapters.prepare(checkpoint, row["text"], task.slug).inputs
                 answer = settings.adapter_tasks[task.slug]["answers"].index(row["answer"])

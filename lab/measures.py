@@ -12,6 +12,7 @@ Everything takes transformers models in evaluation mode and runs on the model's 
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -33,7 +34,8 @@ CLOZE = {
     "second cloze, 100 everyday sentences": ROOT / "assets" / "cloze" / "everyday-2.tsv",
 }
 """Cloze tests by their name on cards; the second was written after the first had been used for evaluation."""
-TRANSLATIONS = ROOT / "assets" / "heldout" / "translations.tsv"
+HELD_OUT = ROOT / "assets" / "heldout"
+TRANSLATIONS = HELD_OUT / "translations.tsv"
 
 Numbers = dict[str, float]
 Results = dict[str, Numbers]
@@ -60,9 +62,15 @@ def read_table(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in lines[1:] if line]
 
 
+def records(name: str) -> list[dict[str, str]]:
+    """Rows of a table of ``assets/heldout``, by its columns."""
+    with (HELD_OUT / f"{name}.tsv").open(encoding="utf-8", newline="") as stream:
+        return [*csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)]
+
+
 def story() -> str:
     """The committed story."""
-    return (ROOT / "assets" / "heldout" / "story.txt").read_text(encoding="utf-8")
+    return (HELD_OUT / "story.txt").read_text(encoding="utf-8")
 
 
 def stories(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:

@@ -26,11 +26,10 @@ from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.lazy import functional, torch
-from core.settings import ASSETS
+from lab.measures import story, token_ids
 
 WINDOW, GROUP = 32, 5
 """Tokens of a window of a live model, and windows of a group."""
-STORY = ASSETS / "heldout" / "story.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def measure(parameters: Sequence[Any], losses: Sequence[Callable[[], Any]], wind
 def live(checkpoint: Checkpoint) -> Iterator[Noise]:
     """The noise of a loaded decoder after each group of windows of the held-out story, in a fixed random order."""
     model: Any = copy.deepcopy(checkpoint.model).eval().requires_grad_(True)
-    windows = torch.tensor(_story(checkpoint)).unfold(0, WINDOW + 1, WINDOW)
+    windows = torch.tensor(token_ids(checkpoint, story())).unfold(0, WINDOW + 1, WINDOW)
     order = random.Random(0).sample(range(len(windows)), len(windows))
 
     def loss(at: int) -> Any:
@@ -107,12 +106,6 @@ def live(checkpoint: Checkpoint) -> Iterator[Noise]:
         return functional.cross_entropy(logits, windows[at, 1:])
 
     yield from measure(list(model.parameters()), [partial(loss, at) for at in order], WINDOW, GROUP)
-
-
-def _story(checkpoint: Checkpoint) -> list[int]:
-    tokenizer: Any = checkpoint.tokenizer
-    ids: list[int] = tokenizer(STORY.read_text(encoding="utf-8"), add_special_tokens=False, verbose=False)["input_ids"]
-    return ids
 
 
 def _square(gradients: Sequence[Any]) -> float:

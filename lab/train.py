@@ -33,7 +33,7 @@ from core.checkpoints.spec import Measure
 from core.errors import AtlasError
 from lab import corpus, optimizers, state
 from lab import recipe as recipes
-from lab.evaluate import cli_evaluate, measured
+from lab.evaluate import cli_evaluate, evaluable
 from lab.files import StorageError, replacing_folder, room_for, write_file
 from lab.objective import Objective
 from lab.objectives import build
@@ -319,7 +319,7 @@ def train(
             if chosen.card:
                 rows = trainer.own_measures()
                 write_card(new, chosen, steps=done.step, tokens=done.tokens, measures=rows)
-        if chosen.card and target == bundled and chosen.slug in measured():
+        if chosen.card and target == bundled and chosen.slug in evaluable():
             measures = cli_evaluate(chosen.slug, folder)
             write_card(target, chosen, steps=done.step, tokens=done.tokens, measures=measures)
     except StorageError as error:

@@ -13,7 +13,8 @@ from core import checkpoints
 from core.studies import results
 from core.table import measured
 from lab import duplication, scaling
-from lab.noise import GROUP, STORY, WINDOW, Noise, live, measure
+from lab.measures import story
+from lab.noise import GROUP, WINDOW, Noise, live, measure
 from lab.scaling import BATCHES, RATES, SIZES, TOKENS, Run
 from tests import tinycorpus
 
@@ -95,7 +96,7 @@ def test_the_noise_scale_by_hand() -> None:
 def test_a_live_models_noise_is_that_of_its_own_loss() -> None:
     checkpoint = checkpoints.load("atlas-gpt-2")
     model = deepcopy(checkpoint.model).requires_grad_(True)
-    ids = checkpoint.tokenizer(STORY.read_text("utf-8"), add_special_tokens=False, verbose=False)["input_ids"]
+    ids = checkpoint.tokenizer(story(), add_special_tokens=False, verbose=False)["input_ids"]
     windows = torch.tensor(ids).unfold(0, WINDOW + 1, WINDOW)
     order = random.Random(0).sample(range(len(windows)), len(windows))[:GROUP]
     losses = [lambda at=at: model(windows[at, None], labels=windows[at, None]).loss for at in order]

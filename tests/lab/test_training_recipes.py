@@ -12,6 +12,7 @@ import torch
 import transformers
 from safetensors import safe_open
 
+from core import studies
 from core.checkpoints.registry import bundled_root
 from lab import evaluate, measures, train
 from lab import recipe as recipes
@@ -197,3 +198,10 @@ def test_cloze_is_well_formed(file: Path) -> None:
         assert sentence.count("[MASK]") == 1
         # An answer may stand in its sentence only where the sentence is about a pair of equals.
         assert not set(answers.split()) & set(re.findall(r"[a-z]+", sentence.lower())), sentence
+
+
+def test_every_measure_fits_a_bundled_model_or_a_study() -> None:
+    bundled = [recipe for recipe in map(recipes.load, recipes.available()) if recipe.card]
+    kinds = {word for recipe in bundled for word in (recipe.kind, recipe.location[-1])}
+    assert evaluate.FITTED - kinds == {"compression"}
+    assert "compression" in studies.names()
