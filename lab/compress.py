@@ -32,13 +32,13 @@ from typing import Any
 
 from core import checkpoints
 from core.attention.ablation.ablate import Head, HeadMask
-from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.vectors import attention_layers
 from core.attention.roles.rolefiles import EFFECTS, OUTPUT
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.lazy import Tensor, nn, torch
+from core.run.prepare import AttentionLayer
 from lab import evaluate, heldout
 from lab.lengths import machine
 from lab.timing import alternated

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from core.attention.architectures.hooks import returned_weights
-from core.attention.architectures.layout import has_blueprint, library_errors, refuse, weights_of_layers
+from core.attention.architectures.layout import has_blueprint, library_errors, plan_of, refuse, weights_of_layers
 from core.attention.architectures.recording import blocks_of, private_twin
 from core.attention.architectures.vectors import attach_vectors, notes_of, scores_by_layer, stacked
 from core.attention.tokens import labels
@@ -53,6 +53,7 @@ from core.language.translate import prepare, rewrite, start_token
 from core.language.types import Decoding, Token
 from core.lazy import Tensor, torch
 from core.patterns import ranks
+from core.run.run import Run, run
 from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
 from core.words import counted
@@ -69,6 +70,8 @@ def read_from_scores(checkpoint: Checkpoint) -> bool:
     windows, and in an architecture without a blueprint.
     """
     config = checkpoint.model.config
+    if plan_of(checkpoint).attends:
+        return True
     sparse = has_memory(checkpoint.model) or any(has(config, trait) for trait in ("blocks", "window", "hashing"))
     windows = "local" in getattr(config, "attention_layers", ()) or bool(getattr(config, "sliding_window", None))
     return sparse or windows or not has_blueprint(checkpoint)
@@ -91,6 +94,10 @@ def own_maps(
         first: the decoder's row of the first row of the cross-attention.
     """
     maps: dict[MapKind, AttentionMap] = {}
+    if plan_of(checkpoint).attends:
+        with library_errors(checkpoint.model):
+            recorded = run(checkpoint, inputs, keep={"pattern", "mask", *(("q", "k") if vectors else ())})
+        return {kind: _map_of(checkpoint, recorded, kind, *names, first=first) for kind, names in axes.items()}
     try:
         by_kind = scores_by_layer(checkpoint, inputs)
     except ScoresUnreadable:
@@ -117,6 +124,26 @@ def own_maps(
             keys=stacked([one.key for one in scores]) if vectors else None,
         )
     return maps
+
+
+def _map_of(
+    checkpoint: Checkpoint, recorded: Run, kind: MapKind, queries: Tokens, keys: Tokens, *, first: int
+) -> AttentionMap:
+    """The map of one kind of attention; of a cross-attention from the decoder's row ``first`` on."""
+    rows = slice(first, first + len(queries)) if kind == "cross" else slice(None)
+    weights = stacked([pattern[0, :, rows] for pattern in recorded.layers(kind, "pattern")])
+    allowed = _together([mask[0, :, rows].numpy() for mask in recorded.layers(kind, "mask")], weights)
+    vectors = {name: [part[0] for part in recorded.layers(kind, name)] for name in ("q", "k")}
+    return AttentionMap(
+        kind,
+        queries,
+        keys,
+        weights,
+        None if allowed.all() else allowed,
+        note=_note(checkpoint.model, kind, weights, everywhere=bool(allowed.all())),
+        queries=stacked([part[:, rows] for part in vectors["q"]]) if vectors["q"] else None,
+        keys=stacked(vectors["k"]) if vectors["k"] else None,
+    )
 
 
 def _returned_maps(

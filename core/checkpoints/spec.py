@@ -16,6 +16,7 @@ from core.checkpoints.families import FAMILIES, Ability, Branch, Kind, ModelFami
 from core.checkpoints.families.architectures import Trait, traits_of
 from core.errors import CheckpointRefused
 from core.lazy import transformers
+from core.run.prepare import prepare
 
 Part = Literal["pairs", "spans", "unified", "orders", "generator", "draft", "english"]
 """Further models of a checkpoint: a head for pairs of segments; updates for masked spans, several attention
@@ -150,11 +151,15 @@ class CheckpointSpec:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded checkpoint, shared by all visitors: read-only, in evaluation mode, with eager attention."""
+    """A loaded checkpoint, shared by all visitors: read-only, in evaluation mode, prepared for `core.run`."""
 
     model: transformers.PreTrainedModel
     tokenizer: transformers.PreTrainedTokenizerBase
     spec: CheckpointSpec
+
+    def __post_init__(self) -> None:
+        if hasattr(self.model, "config"):
+            prepare(self.model, self.spec.family.sides)
 
     @property
     def source(self) -> Source:

@@ -23,14 +23,15 @@ from time import perf_counter
 from typing import Any
 
 from core import checkpoints
-from core.attention.architectures.blueprint import TABLE, Blueprint
-from core.attention.architectures.layout import AttentionLayer, blueprint_layers, blueprint_of
+from core.attention.architectures.layout import blueprint_layers, blueprint_of
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn, twin
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
 from core.language.tokens import own_language
 from core.lazy import Tensor, nn, torch
+from core.run.prepare import AttentionLayer
+from core.run.sites import TABLE, Blueprint
 from core.words import counted
 
 MAX_TOKENS = 64

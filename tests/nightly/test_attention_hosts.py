@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from core.attention.ablation.ablate import heads_of
-from core.attention.architectures.blueprint import ADAPTERS, TABLE
 from core.attention.architectures.layout import has_blueprint, stacks
 from core.attention.capture import capture
 from core.attention.inside.block import block
 from core.attention.inside.lens import lens
 from core.attention.word_maps import word_attention
 from core.errors import AtlasError, NoAttentionMatrix
+from core.run.sites import ADAPTERS, TABLE
 from tests import tinyfamilies, tinyhosts
 from tests.parity import test_ablate, test_block, test_difference, test_vectors
 from tests.parity.test_attention_hooks import check_heads, check_maps, check_scores

@@ -12,7 +12,7 @@ from core import checkpoints
 from core.attention.capture import capture, capture_pair, continued, rewritten
 from core.attention.word_maps import generate_answer, maps_over_words
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
+from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.tasks import tasks
 from core.language.tokens import own_language
 from core.language.translate import prepare, start_token
@@ -97,13 +97,6 @@ def test_shared_model_and_result_stay_as_they_are(bert: Checkpoint) -> None:
     assert bert.model.config.to_dict() == config
     with pytest.raises(ValueError, match="read-only"):
         found.weights[0, 0, 0, 0] = 1.0
-
-
-def test_no_weights_from_fused_attention_is_said() -> None:
-    fused = tinyfamilies.make("bert")
-    fused.model.set_attn_implementation("sdpa")
-    with pytest.raises(NoAttentionMatrix):
-        capture(fused, SENTENCE)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\x00\x01", "\n\t"])

@@ -288,6 +288,7 @@ def test_what_is_not_there_is_refused_in_a_sentence() -> None:
         block(bert, "  ", 0)
     strange = tinyfamilies.make("bert")
     strange.model.config.model_type = "fnet"
+    del strange.model._plan
     with pytest.raises(NoAttentionMatrix, match="FNet mixes the tokens"):
         block(strange, TEXT, 0)
 

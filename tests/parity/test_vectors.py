@@ -161,6 +161,7 @@ def test_queries_of_bert_by_hand() -> None:
 def test_what_has_no_queries_is_refused_in_a_sentence() -> None:
     checkpoint = tinyfamilies.make("bert")
     checkpoint.model.config.model_type = "fnet"
+    del checkpoint.model._plan
     with pytest.raises(NoAttentionMatrix, match="no attention matrix: FNet mixes"):
         scores_by_layer(checkpoint, {"input_ids": IDS})
     part = tinyfamilies.make("deberta-v2", pos_att_type=["c2p"])

@@ -38,7 +38,6 @@ from typing import Any, NamedTuple
 
 from core.attention.ablation.question import Question, Reader, best, names, prepare_question
 from core.attention.architectures.hooks import AttentionCall, register_attention_hook
-from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.vectors import attention_layers, scores_by_layer
 from core.attention.heads import spread
 from core.attention.trace import MapKind
@@ -47,6 +46,7 @@ from core.errors import NoAttentionMatrix, OutOfRange
 from core.language.adapters import through
 from core.language.types import MaskPrediction
 from core.lazy import Tensor, torch
+from core.run.prepare import AttentionLayer
 
 AT_ONCE = 1_024
 """The most tokens of one pass, over all rows."""

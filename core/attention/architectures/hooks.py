@@ -26,14 +26,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from core.attention.architectures.blueprint import AttentionNames
-from core.attention.architectures.layout import AttentionLayer, stacks, unknown_scores, weights_of_layers
+from core.attention.architectures.layout import stacks, unknown_scores, weights_of_layers
 from core.attention.architectures.recording import private_twin, run
 from core.attention.architectures.scores import AttentionScores, spread
 from core.attention.trace import MapKind, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, nn, torch, transformers
+from core.run.prepare import AttentionLayer
+from core.run.sites import AttentionNames
 
 NEAR = 1e-4
 """The largest allowed difference between recomputed weights and those of the library."""

@@ -2,21 +2,21 @@
 
 Some architectures have no attention matrix (:data:`INSTEAD`): FNet (Lee-Thorp et al. 2021) mixes tokens by a fixed
 transform; state-space models such as Mamba (Gu & Dao 2023), RWKV (Peng et al. 2023) and xLSTM (Beck et al. 2024) carry
-a state of fixed size from token to token. Names of modules stand in `core.attention.architectures.blueprint`.
+a state of fixed size from token to token. Names of modules stand in `core.run.sites`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from core.attention.architectures.blueprint import ADAPTERS, TABLE, AttentionNames, Blueprint
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix, ScoresUnreadable
 from core.lazy import Tensor, torch
+from core.run.prepare import AttentionLayer, Plan, Stack, prepare
+from core.run.sites import Blueprint
 from core.words import counted
 
 _STATE = "{} carries a state of a fixed size from token to token, without attention."
@@ -79,57 +79,14 @@ def weights_of_layers(model: Any, attentions: Sequence[Tensor] | None) -> list[T
     return layers
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """A stack of layers: most models have one, an encoder-decoder two."""
-
-    kind: Literal["encoder", "decoder"]
-    type: str
-    """The model type of the configuration."""
-    config: Any
-    prefix: str
-    """Path of the base model in the whole model, with a dot at the end, or empty."""
-
-    @property
-    def blueprint(self) -> Blueprint | None:
-        """The modules of its blocks; None for an architecture without a row."""
-        return TABLE.get(self.type, {}).get(self.kind)
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionLayer:
-    kind: MapKind
-    layer: int
-    heads: int
-    names: AttentionNames
-    stack: Stack
-    numbers: tuple[tuple[str, int], ...]
-    """The values for the braces of a name."""
-
-    def path(self, name: str) -> str:
-        """A name of the blueprint as a path from the whole model."""
-        return self.stack.prefix + name.format(**dict(self.numbers))
-
-    @property
-    def module(self) -> str:
-        """Path of the module that computes scores and weights."""
-        return self.path(self.names.module)
-
-
 def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
     """The stacks of a model, encoder first."""
-    model: Any = checkpoint.model
-    config = model.config
-    if config.model_type == "encoder-decoder":
-        return (
-            Stack("encoder", config.encoder.model_type, config.encoder, "encoder."),
-            Stack("decoder", config.decoder.model_type, config.decoder, f"decoder.{model.decoder.base_model_prefix}."),
-        )
-    if checkpoint.spec.offers("classifies texts"):
-        return (Stack("encoder", ADAPTERS, config, "backbone."),)
-    names = (model.base_model_prefix, "model")  # the first is another in a text model cut out of a larger one (Llama 4)
-    prefix = next((f"{name}." for name in names if hasattr(model, name)), "")
-    return tuple(Stack(side, config.model_type, config, prefix) for side in checkpoint.spec.family.sides)
+    return plan_of(checkpoint).stacks
+
+
+def plan_of(checkpoint: Checkpoint) -> Plan:
+    """What is known of the architecture of a loaded model."""
+    return prepare(checkpoint.model, checkpoint.spec.family.sides)
 
 
 def has_blueprint(checkpoint: Checkpoint) -> bool:
@@ -160,36 +117,7 @@ def blueprint_of(layer: AttentionLayer) -> Blueprint:
 
 def blueprint_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
     """The attention layers of a checkpoint with blueprints, by kind."""
-    layers: dict[MapKind, tuple[AttentionLayer, ...]] = {}
-    own = stacks(checkpoint)
-    for stack in own:
-        plan = stack.blueprint
-        assert plan is not None
-        kinds: dict[MapKind, AttentionNames | None] = {stack.kind: plan.attention}
-        if stack.kind == "decoder" and len(own) > 1:
-            kinds["cross"] = plan.cross
-        for kind, names in kinds.items():
-            assert names is not None
-            heads = int(getattr(stack.config, names.heads))
-            layers[kind] = tuple(
-                AttentionLayer(kind, i, heads, names, stack, numbers)
-                for i, numbers in enumerate(_numbers(checkpoint.model, stack, names))
-            )
-    return layers
-
-
-def _numbers(model: Any, stack: Stack, names: AttentionNames) -> list[tuple[tuple[str, int], ...]]:
-    """For each layer the values for the braces of its names."""
-    if "{group}" in names.module:
-        config = stack.config
-        layers, groups, inner = config.num_hidden_layers, config.num_hidden_groups, config.inner_group_num
-        return [
-            (("group", int(layer / (layers / groups))), ("inner", part))
-            for layer in range(layers)
-            for part in range(inner)
-        ]
-    count = len(model.get_submodule(stack.prefix + names.module.partition(".{i}")[0]))
-    return [(("i", i),) for i in range(count)]
+    return plan_of(checkpoint).layers
 
 
 def unknown_scores(checkpoint: Checkpoint) -> ScoresUnreadable:

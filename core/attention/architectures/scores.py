@@ -36,12 +36,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.attention.architectures.blueprint import Score
 from core.attention.architectures.disentangled import COMPONENTS, position_scores
-from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, torch
+from core.run.prepare import AttentionLayer
+from core.run.run import Kind, Run, Site
+from core.run.sites import Score
 from core.sparse.bigbird import attended
 from core.sparse.longformer import GLOBAL
 from core.sparse.reformer import SEED, buckets_of, count_shared_rounds, local_mask, rotations, with_itself
@@ -79,6 +80,33 @@ class AttentionScores:
         """(H, Q, K) the sum of the terms, minus infinity where the mask blocks."""
         total = sum(self.terms.values(), start=next(iter(self.terms.values())) * 0)
         return total if self.allowed is None else total.masked_fill(~self.allowed, float("-inf"))
+
+
+KEPT = frozenset({"q", "k", "v", "q_pre", "k_pre", "terms", "mask", "pattern", "z"})
+"""The sites that :func:`scores_of` reads."""
+
+
+def scores_of(recorded: Run, kind: Kind, layer: int) -> AttentionScores:
+    """The scores of a layer in the first row of a run that kept :data:`KEPT`."""
+    query, key, value, allowed, weights, z = (
+        recorded[kind, layer, name][0] for name in ("q", "k", "v", "mask", "pattern", "z")
+    )
+
+    def before(name: str) -> Tensor:
+        return by_head(recorded[kind, layer, name][0], query.shape[-1])
+
+    rotated = Site(kind, layer, "q_pre") in recorded.tensors
+    return AttentionScores(
+        query,
+        key,
+        value,
+        {name: term[0] for name, term in recorded.terms(kind, layer).items()},
+        None if bool(allowed.all()) else allowed,
+        weights,
+        recorded.factors[kind, layer],
+        z.flatten(1),
+        (before("q_pre"), before("k_pre")) if rotated else None,
+    )
 
 
 def record_layer(recorder: Recorder, layer: AttentionLayer) -> None:

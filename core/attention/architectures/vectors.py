@@ -18,13 +18,15 @@ from typing import Any
 import numpy as np
 
 from core.attention.architectures.hooks import hooked_layers, hooked_scores
-from core.attention.architectures.layout import AttentionLayer, blueprint_layers, has_blueprint, library_errors
+from core.attention.architectures.layout import blueprint_layers, has_blueprint, library_errors, plan_of
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
-from core.attention.architectures.scores import AttentionScores, attention_scores, record_layer
+from core.attention.architectures.scores import KEPT, AttentionScores, attention_scores, record_layer, scores_of
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, frozen
 from core.checkpoints.spec import Checkpoint
 from core.language.segments import SEGMENT, has_memory, read
 from core.lazy import Tensor, torch
+from core.run.prepare import AttentionLayer
+from core.run.run import run
 
 
 def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
@@ -90,6 +92,12 @@ def scores_by_layer(
         with library_errors(checkpoint.model):
             return hooked_scores(checkpoint, inputs)
     layers = [layer for of_kind in blueprint_layers(checkpoint).values() for layer in of_kind]
+    if plan_of(checkpoint).attends:
+        recorded = run(checkpoint, inputs, keep=KEPT)
+        by_kind: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
+        for layer in layers:
+            by_kind.setdefault(layer.kind, []).append((layer, scores_of(recorded, layer.kind, layer.layer)))
+        return by_kind
     recorder = Recorder(private_twin(checkpoint))
     for layer in layers:
         record_layer(recorder, layer)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.attention.ablation.question import check_size, row_of
-from core.attention.architectures.layout import AttentionLayer, blueprint_of
+from core.attention.architectures.layout import blueprint_of
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
 from core.attention.architectures.scores import attention_scores, record_layer
 from core.attention.architectures.vectors import attention_layers
@@ -51,6 +51,7 @@ from core.language.tasks import tasks
 from core.language.tokens import own_language
 from core.language.types import Decoding
 from core.lazy import Tensor, torch
+from core.run.prepare import AttentionLayer
 from core.words import counted
 
 MAX_GENERATED = 24

@@ -2,7 +2,7 @@
 
 Paths of a live model and of the stored tree may differ (``bert.encoder.layer.3`` of a model with a head is
 ``encoder.layer.0-11`` of the tree without one), and the tree has one node for a range of equal layers.
-Names are those of `core.attention.architectures.blueprint`, so that a tree can be read without a model: no torch.
+Names are those of `core.run.sites`, so that a tree can be read without a model: no torch.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from core import catalogue
 from core.anatomy import tree
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
-from core.attention.architectures.blueprint import ADAPTERS, TABLE, AttentionNames, SubLayer
 from core.attention.inside.steps import GLOBALS
 from core.checkpoints.families import ModelFamily
 from core.checkpoints.spec import CheckpointSpec
+from core.run.sites import ADAPTERS, TABLE, AttentionNames, SubLayer
 
 _MOST_LAYERS = 200
 _RUN = re.compile(r"(\d+)-(\d+)")

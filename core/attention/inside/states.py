@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from core.attention.architectures.layout import AttentionLayer, blueprint_of, stacks
+from core.attention.architectures.layout import blueprint_of, stacks
 from core.attention.architectures.recording import Recorder, private_twin, run
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.steps import Scene, Step, exists, norm, remark, step
@@ -26,6 +26,7 @@ from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.lazy import Tensor, torch
+from core.run.prepare import AttentionLayer
 from core.sparse.reformer import states as hashed
 
 

@@ -24,13 +24,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.attention.architectures.blueprint import Blueprint, SubLayer
-from core.attention.architectures.layout import AttentionLayer
 from core.attention.architectures.recording import Recorder
 from core.attention.architectures.scores import AttentionScores, by_head
 from core.attention.trace import Floats
 from core.content import content
 from core.lazy import Tensor, torch
+from core.run.prepare import AttentionLayer
+from core.run.sites import Blueprint, SubLayer
 
 Part = Literal["embedding", "attention", "cross-attention", "feed-forward", "end"]
 ROWS = ("token", "dimension")

@@ -64,6 +64,8 @@ class Blueprint(BaseModel, frozen=True, extra="forbid"):
     """The blocks of one side of an architecture."""
 
     attention: AttentionNames
+    layer: str = ""
+    """The module of a whole layer; empty where there is none (XLM)."""
     norms: dict[SubLayer, str]
     """The norm of each sub-layer, in the order of the block; cross-attention is left out of models without it."""
     inner: tuple[str, ...]
@@ -122,7 +124,7 @@ def _blueprint(row: dict[str, Any], side: str) -> Blueprint:
 
 
 def _table() -> dict[str, Sides]:
-    """The rows of ``blueprint.toml`` by model type; the file's first lines describe its format."""
+    """The rows of ``sites.toml`` by model type; the file's first lines describe its format."""
     rows: dict[str, dict[str, Any]] = {}
     table: dict[str, Sides] = {}
     for key, own in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():

@@ -1,0 +1,128 @@
+r"""The attention of every model: one function, which transformers calls by its ``AttentionInterface``.
+
+.. math:: A = \mathrm{softmax}(f\, Q K^\top + \textstyle\sum_t T_t + M), \qquad Z = A V
+
+with the factor f, further terms T (T5's bias, those of DeBERTa and XLNet) and the mask M. Where a model has them, the
+score passes a soft cap, :math:`c \tanh(s / c)`, and a sink takes a share of the softmax (Gemma 2, gpt-oss).
+
+Legend: R rows, H heads, Q queries, K keys, d head dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.lazy import Tensor, functional, torch, transformers
+from core.run.run import CURRENT, Kind, Run, Site
+
+NAME = "atlas"
+"""The name under which :func:`attend` is registered in transformers."""
+MASKED = -1e4
+"""The largest value of an attention mask at a masked key; what is larger is a bias."""
+
+
+def register() -> None:
+    """Make transformers know :func:`attend`, with the masks of its own eager attention."""
+    from transformers.masking_utils import eager_mask
+
+    transformers.AttentionInterface.register(NAME, attend)
+    transformers.AttentionMaskInterface.register(NAME, eager_mask)
+
+
+def attend(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    position_bias: Tensor | None = None,
+    softcap: float | None = None,
+    s_aux: Tensor | None = None,
+    terms: Mapping[str, Tensor] | None = None,
+    **_: object,
+) -> tuple[Tensor, Tensor]:
+    """(R, Q, H, d) the heads' outputs, and (R, H, Q, K) the weights.
+
+    Args:
+        query: (R, H, Q, d).
+        key: (R, H or fewer, K, d), as the values.
+        attention_mask: broadcast to (R, H, Q, K): added to the scores, or True where a key may be attended to.
+        terms: further summands of the score by name, scaled.
+    """
+    factor = query.shape[-1] ** -0.5 if scaling is None else scaling
+    if key.shape[1] < query.shape[1]:
+        key, value = (part.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for part in (key, value))
+    given = dict(terms or {})
+    if position_bias is not None and bool(position_bias.any()):  # T5 gives zeros to its cross-attention
+        given["position"] = position_bias
+    sinks = s_aux if s_aux is not None else getattr(module, "sinks", None)
+    run, place = CURRENT.get(), vars(module).get("_attends")
+    if run is None or place is None:
+        scores = _scores(query, key, factor, given, softcap)
+        pattern = _softmax(_masked(scores, attention_mask), sinks)
+        pattern = functional.dropout(pattern, p=dropout, training=module.training)
+        return (pattern @ value).transpose(1, 2).contiguous(), pattern
+    kind, layers = place
+    layer = run.layer_of(module, "attention", layers)
+    query, key, value = (
+        run.at(Site(kind, layer, name), part) for name, part in (("q", query), ("k", key), ("v", value))
+    )
+    scores = _scores(query, key, factor, given, softcap)
+    run.factors[kind, layer] = float(factor)
+    if "terms" in run.keep:
+        given = {"content": scores if not given else query @ key.transpose(-1, -2) * factor} | given
+        for name, term in given.items():
+            run.tensors[Site(kind, layer, f"terms.{name}")] = term.expand_as(scores)
+    scores = run.at(Site(kind, layer, "scores"), scores)
+    scores = _masked(scores, _seen(run, kind, layer, scores, attention_mask))
+    pattern = run.at(Site(kind, layer, "pattern"), _softmax(scores, sinks))
+    z = run.at(Site(kind, layer, "z"), (pattern @ value).transpose(1, 2))
+    return z.contiguous(), pattern
+
+
+def _scores(query: Tensor, key: Tensor, factor: float, terms: Mapping[str, Tensor], softcap: float | None) -> Tensor:
+    scores: Tensor = query @ key.transpose(-1, -2) * factor
+    if softcap:
+        scores = (scores / softcap).tanh() * softcap
+    for term in terms.values():
+        scores = scores + term
+    return scores
+
+
+def _masked(scores: Tensor, mask: Tensor | None) -> Tensor:
+    if mask is None:
+        return scores
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
+
+
+def _softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:
+    if sinks is None:
+        return scores.softmax(-1)
+    beside = sinks.reshape(1, -1, 1, 1).expand(*scores.shape[:-1], 1)
+    weights: Tensor = torch.cat([scores, beside], dim=-1).softmax(-1)[..., :-1]
+    return weights
+
+
+def _seen(run: Run, kind: Kind, layer: int, scores: Tensor, mask: Tensor | None) -> Tensor | None:
+    """The mask of this call after its site, and what a mask adds beside it as the term ``mask``."""
+    site = Site(kind, layer, "mask")
+    bias = None
+    if mask is not None and mask.dtype != torch.bool and "terms" in run.keep:
+        bias = mask.masked_fill(mask <= MASKED, 0.0)
+        if bias.any():
+            run.tensors[Site(kind, layer, "terms.mask")] = bias.expand_as(scores)
+    if not run.wants(site):
+        return mask
+    if mask is None:
+        allowed = torch.ones(1, 1, *scores.shape[-2:], dtype=torch.bool)
+    else:
+        allowed = mask if mask.dtype == torch.bool else mask > MASKED
+    edited = run.at(site, allowed)
+    if edited is allowed:
+        return mask
+    if mask is None or mask.dtype == torch.bool:
+        return edited
+    return mask.masked_fill(mask <= MASKED, 0.0).masked_fill(~edited, torch.finfo(scores.dtype).min)

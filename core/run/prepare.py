@@ -1,0 +1,260 @@
+"""Prepares a loaded model, once: our attention function, and a permanent hook on each module that is a site.
+
+A hook looks at the context variable of `core.run.run` and does nothing without a run. What a module is called in an
+architecture, and so which modules are sites, stands in `sites.toml` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from core.lazy import Tensor
+from core.run import attend
+from core.run.run import CURRENT, Kind, Run, Site
+from core.run.sites import ADAPTERS, TABLE, AttentionNames, Blueprint
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A stack of layers: most models have one, an encoder-decoder two."""
+
+    kind: Literal["encoder", "decoder"]
+    type: str
+    """The model type of the configuration."""
+    config: Any
+    prefix: str
+    """Path of the base model in the whole model, with a dot at the end, or empty."""
+
+    @property
+    def blueprint(self) -> Blueprint | None:
+        """The modules of its blocks; None for an architecture without a row."""
+        return TABLE.get(self.type, {}).get(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionLayer:
+    kind: Kind
+    layer: int
+    heads: int
+    names: AttentionNames
+    stack: Stack
+    numbers: tuple[tuple[str, int], ...]
+    """The values for the braces of a name."""
+
+    def path(self, name: str) -> str:
+        """A name of the blueprint as a path from the whole model."""
+        return self.stack.prefix + name.format(**dict(self.numbers))
+
+    @property
+    def module(self) -> str:
+        """Path of the module that computes scores and weights."""
+        return self.path(self.names.module)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of a prepared model."""
+
+    stacks: tuple[Stack, ...]
+    layers: dict[Kind, tuple[AttentionLayer, ...]] = field(default_factory=dict)
+    """The attention layers by kind; empty for an architecture without a row."""
+    attends: bool = False
+    """Whether all its attention is that of `core.run.attend`."""
+
+
+ODD = ("big_bird", "deberta-v2", "gpt_neo", "longformer", "openai-gpt", "reformer", "xlm", "xlnet")
+"""The types whose modules do not call transformers' attention interface."""
+
+
+class Place(NamedTuple):
+    """What a module's input or output is: a site of each of its layers, which call it in turn."""
+
+    kind: Kind
+    layers: tuple[int, ...]
+    name: str
+
+
+def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
+    """Prepare a model, if it is not prepared yet.
+
+    Args:
+        sides: of its stacks.
+    """
+    known: Plan | None = vars(model).get("_plan")
+    if known is not None:
+        return known
+    stacks = _stacks(model, sides)
+    layers = _layers(model, stacks) if all(stack.blueprint for stack in stacks) else {}
+    plan = Plan(stacks, layers, attends=bool(layers) and not any(stack.type in ODD for stack in stacks))
+    modules = dict(model.named_modules())
+    into: dict[str, list[Place]] = {}
+    out: dict[str, list[Place]] = {}
+    for side, path, place in _places(plan, modules):
+        (into if side == "in" else out).setdefault(path, []).append(place)
+    for path, places in into.items():
+        modules[path]._into = _joined(places)
+        modules[path].register_forward_pre_hook(_enter, with_kwargs=True)
+    for path, places in out.items():
+        modules[path]._out = _joined(places)
+        modules[path].register_forward_hook(_leave)
+    for kind, of_kind in plan.layers.items():
+        for layer in of_kind:
+            module = modules[layer.module]
+            module._attends = kind, (*getattr(module, "_attends", (kind, ()))[1], layer.layer)
+    if plan.attends:
+        attend.register()
+        getattr(model, "backbone", model).set_attn_implementation(attend.NAME)
+    model._plan = plan
+    return plan
+
+
+def _joined(places: Sequence[Place]) -> tuple[Place, ...]:
+    """One place for each name, with all layers that share the module."""
+    by_name: dict[tuple[Kind, str], tuple[int, ...]] = {}
+    for kind, layers, name in places:
+        by_name[kind, name] = (*by_name.get((kind, name), ()), *layers)
+    return tuple(Place(kind, layers, name) for (kind, name), layers in by_name.items())
+
+
+def _places(plan: Plan, modules: dict[str, Any]) -> Iterator[tuple[Literal["in", "out"], str, Place]]:
+    """The side and the path of every module that is a site."""
+    for stack in plan.stacks:
+        of_kind = plan.layers.get(stack.kind)
+        blueprint = stack.blueprint
+        if not of_kind or blueprint is None:
+            continue
+        across = plan.layers.get("cross") if stack.kind == "decoder" else None
+        for layer in of_kind:
+            for side, name, path in _of_layer(blueprint, crosses=across is not None):
+                if path and (path := layer.path(path)) in modules:
+                    yield side, path, Place(stack.kind, (layer.layer,), name)
+        for layer in across or ():
+            yield "out", layer.path(layer.names.out), Place("cross", (layer.layer,), "attn_out")
+        for name, path in _of_stack(blueprint):
+            if path and (path := of_kind[0].path(path)) in modules:
+                yield "out", path, Place(stack.kind, (0,), name)
+    if plan.layers:
+        last = plan.stacks[-1]
+        path = last.prefix.rstrip(".") or "decoder"
+        if len(plan.stacks) == 1 and last.kind == "decoder" and f"{path}.decoder" in modules:
+            path = f"{path}.decoder"
+        yield "out", path, Place(last.kind, (0,), "final")
+
+
+def _of_layer(plan: Blueprint, *, crosses: bool) -> Iterator[tuple[Literal["in", "out"], str, str]]:
+    """(side, name, module) of the sites of a layer."""
+    first, second, across = (plan.norms.get(part, "") for part in ("attention", "feed-forward", "cross-attention"))
+    yield "in", "resid_pre", plan.layer or plan.attention.module
+    if plan.attention.score == "rope":
+        parts = plan.attention.parts.split()
+        yield from (
+            ("out", f"{name}_pre", f"{plan.attention.module}.{part}") for name, part in zip("qk", parts, strict=False)
+        )
+    yield "out", "ln1", first
+    yield "out", "attn_out", plan.attention.out
+    if crosses:
+        yield "out", "ln_cross", across
+    if plan.pre_norm:
+        yield "in", "resid_mid", second
+    else:
+        yield "out", "resid_mid", across if crosses and across else first
+    yield "out", "ln2", second
+    yield from (("out", "mlp_pre", name) for name in plan.inner)
+    yield "out", "mlp_gate", plan.gate
+    yield "in", "mlp_post", plan.outer
+    yield "out", "mlp_out", plan.outer
+    yield "out", "resid_post", plan.layer or second
+
+
+def _of_stack(plan: Blueprint) -> Iterator[tuple[str, str]]:
+    """(name, module) of the sites of a stack."""
+    names = {"token": "embed", "position": "pos_embed", "segment": "type_embed", "language": "lang_embed"}
+    yield from ((names[what], path) for what, path in plan.embedding.items())
+    yield "ln_embed", plan.after_embedding.get("norm", "")
+    yield "embed_proj", plan.after_embedding.get("projection", "")
+    yield "convolution", plan.convolution
+    yield "ln_final", plan.final
+
+
+def _enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The first argument of a module is a site."""
+    run = CURRENT.get()
+    if run is None:
+        return None
+    if args:
+        return (_visited(run, module, "_into", args[0]), *args[1:]), kwargs
+    name, value = next(iter(kwargs.items()))
+    return args, {**kwargs, name: _visited(run, module, "_into", value)}
+
+
+def _leave(module: Any, _: Any, output: Any) -> Any:
+    """The output of a module is a site: a tensor, the first of several, or the last state of a base model."""
+    run = CURRENT.get()
+    if run is None:
+        return None
+    if isinstance(output, tuple):
+        return (_visited(run, module, "_out", output[0]), *output[1:])
+    if hasattr(output, "last_hidden_state"):
+        output.last_hidden_state = _visited(run, module, "_out", output.last_hidden_state)
+        return output
+    return _visited(run, module, "_out", output)
+
+
+def _visited(run: Run, module: Any, side: str, tensor: Tensor) -> Tensor:
+    for kind, layers, name in vars(module)[side]:
+        site = Site(kind, run.layer_of(module, name, layers), name)
+        if run.wants(site):
+            tensor = run.at(site, tensor)
+            if site in run.tensors:
+                run.tensors[site] = tensor.detach().clone()  # some architectures write into theirs later
+    return tensor
+
+
+def _stacks(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> tuple[Stack, ...]:
+    """The stacks of a model, encoder first."""
+    config = model.config
+    if config.model_type == "encoder-decoder":
+        return (
+            Stack("encoder", config.encoder.model_type, config.encoder, "encoder."),
+            Stack("decoder", config.decoder.model_type, config.decoder, f"decoder.{model.decoder.base_model_prefix}."),
+        )
+    if hasattr(model, "tasks") and hasattr(model, "backbone"):
+        return (Stack("encoder", ADAPTERS, config, "backbone."),)
+    names = (model.base_model_prefix, "model")  # the first is another in a text model cut out of a larger one (Llama 4)
+    prefix = next((f"{name}." for name in names if hasattr(model, name)), "")
+    return tuple(Stack(side, config.model_type, config, prefix) for side in sides)
+
+
+def _layers(model: Any, stacks: Sequence[Stack]) -> dict[Kind, tuple[AttentionLayer, ...]]:
+    """The attention layers of stacks with blueprints, by kind."""
+    layers: dict[Kind, tuple[AttentionLayer, ...]] = {}
+    for stack in stacks:
+        plan = stack.blueprint
+        assert plan is not None
+        kinds: dict[Kind, AttentionNames | None] = {stack.kind: plan.attention}
+        if stack.kind == "decoder" and len(stacks) > 1:
+            kinds["cross"] = plan.cross
+        for kind, names in kinds.items():
+            assert names is not None
+            heads = int(getattr(stack.config, names.heads))
+            layers[kind] = tuple(
+                AttentionLayer(kind, i, heads, names, stack, numbers)
+                for i, numbers in enumerate(_numbers(model, stack, names))
+            )
+    return layers
+
+
+def _numbers(model: Any, stack: Stack, names: AttentionNames) -> list[tuple[tuple[str, int], ...]]:
+    """For each layer the values for the braces of its names."""
+    if "{group}" in names.module:
+        config = stack.config
+        layers, groups, inner = config.num_hidden_layers, config.num_hidden_groups, config.inner_group_num
+        return [
+            (("group", int(layer / (layers / groups))), ("inner", part))
+            for layer in range(layers)
+            for part in range(inner)
+        ]
+    count = len(model.get_submodule(stack.prefix + names.module.partition(".{i}")[0]))
+    return [(("i", i),) for i in range(count)]

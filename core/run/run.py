@@ -1,0 +1,137 @@
+r"""A `Run`: what one forward pass recorded, and how a pass is made.
+
+Sites have TransformerLens's names. R rows, H heads, Q queries, K keys, d head dimension, w hidden size, n tokens:
+
+==============  ====================================================================================================
+q, k, v         (R, H, n, d) as they enter the score: rotated, unscaled, repeated where heads share a key; ``q_pre``
+                and ``k_pre`` (R, n, w) before the rotation, in models with RoPE
+terms           (R, H, Q, K) each, the summands of the score, scaled: one site ``terms.NAME`` for every summand
+scores          (R, H, Q, K) their sum, without the mask
+mask            (R or 1, H or 1, Q, K) True where a query may attend to a key
+pattern         (R, H, Q, K) the weights
+z               (R, n, H, d) the heads' outputs
+attn_out        (R, n, w) projected; of a cross-attention with the kind ``cross``
+mlp_pre         (R, n, f) before the activation; ``mlp_gate`` the projection that gates it; ``mlp_post`` after it
+mlp_out         (R, n, w)
+resid_pre       (R, n, w) what a layer reads; ``resid_mid`` what its feed-forward part reads; ``resid_post`` what it
+                leaves
+ln1, ln2        (R, n, w) the norms of a layer; ``ln_cross`` that of a cross-attention
+embed           (R, n, w) of tokens, in layer 0 as all that follows: ``pos_embed``, ``type_embed``, ``lang_embed``, the
+                norm and the projection of their sum (``ln_embed``, ``embed_proj``), the norm after the last layer
+                (``ln_final``), the input of the head (``final``)
+==============  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
+
+from core.lazy import Tensor, torch
+
+Kind = Literal["encoder", "decoder", "cross", "query"]
+"""A stack of layers, or the cross-attention of a decoder, or the query stream of XLNet."""
+
+
+class Site(NamedTuple):
+    """A tensor of a pass; the layer is counted from 0."""
+
+    kind: Kind
+    layer: int
+    name: str
+
+
+Edit = Callable[[Tensor], Tensor]
+"""From the tensor of a site, all rows of the batch, to the tensor that the rest of the pass sees."""
+
+
+class Loaded(Protocol):
+    """What has a model: a `core.checkpoints.spec.Checkpoint`."""
+
+    @property
+    def model(self) -> Any:
+        """A model that was prepared when it was loaded."""
+
+
+@dataclass(eq=False)
+class Run:
+    """One pass: its tensors by site, and the output of the model."""
+
+    keep: frozenset[str | Site] = frozenset()
+    edits: Mapping[Site, Edit] = field(default_factory=dict)
+    tensors: dict[Site, Tensor] = field(default_factory=dict)
+    factors: dict[tuple[Kind, int], float] = field(default_factory=dict)
+    """The factor of the product of query and key, by kind and layer."""
+    output: Any = None
+    _calls: dict[tuple[int, str], int] = field(default_factory=dict)
+
+    def __getitem__(self, site: tuple[Kind, int, str]) -> Tensor:
+        return self.tensors[Site(*site)]
+
+    def layers(self, kind: Kind, name: str) -> list[Tensor]:
+        """The tensors of one name, layer by layer."""
+        return [tensor for site, tensor in sorted(self.tensors.items()) if site[::2] == (kind, name)]
+
+    def terms(self, kind: Kind, layer: int) -> dict[str, Tensor]:
+        """The summands of the score of a layer, by name."""
+        return {
+            site.name.removeprefix("terms."): tensor
+            for site, tensor in self.tensors.items()
+            if site[:2] == (kind, layer) and site.name.startswith("terms.")
+        }
+
+    def wants(self, site: Site) -> bool:
+        """Whether a site is recorded or edited."""
+        return site.name in self.keep or site in self.keep or site in self.edits
+
+    def at(self, site: Site, tensor: Tensor) -> Tensor:
+        """The tensor that the pass goes on with at a site; recorded as it is after an edit."""
+        if site in self.edits:
+            tensor = self.edits[site](tensor)
+        if site.name in self.keep or site in self.keep:
+            self.tensors[site] = tensor.detach()
+        return tensor
+
+    def layer_of(self, module: object, name: str, layers: tuple[int, ...]) -> int:
+        """The layer of this call of a module: layers that share one (ALBERT) call it in turn."""
+        if len(layers) == 1:
+            return layers[0]
+        key = id(module), name
+        number = self._calls.get(key, 0)
+        self._calls[key] = number + 1
+        return layers[number % len(layers)]
+
+
+_CACHES = ("use_cache", "use_mems")
+CURRENT: ContextVar[Run | None] = ContextVar("run", default=None)
+"""The run of this thread's pass, if any."""
+
+
+def run(
+    loaded: Loaded,
+    inputs: Mapping[str, Any],
+    *,
+    keep: Collection[str | Site] = (),
+    edits: Mapping[Site, Edit] | None = None,
+    model: Any = None,
+) -> Run:
+    """One pass over ``inputs``, the arguments of the forward pass by name.
+
+    Args:
+        keep: names of sites, of all layers, or single sites.
+        edits: by site.
+        model: a part of the model to run in place of the whole, such as its encoder.
+    """
+    recorded = Run(frozenset(keep), edits or {})
+    target = loaded.model if model is None else model
+    signature = inspect.signature(target.forward).parameters
+    token = CURRENT.set(recorded)
+    try:
+        with torch.inference_mode():
+            recorded.output = target(**{name: False for name in _CACHES if name in signature}, **inputs)
+    finally:
+        CURRENT.reset(token)
+    return recorded
