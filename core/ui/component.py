@@ -7,6 +7,9 @@ a page knows, such as the number of tokens, the page checks when it takes the me
 
 A component whose message counts what the visitor did draws an answer only if ``data.count`` is at least its own
 count: an answer to an older click must not undo a newer one.
+
+Streamlit may draw a component anew before the drawing before has ended: what a script returns ends what its own drawing
+has begun, listeners and timers, and nothing of a newer one.
 """
 
 from __future__ import annotations

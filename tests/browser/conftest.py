@@ -66,11 +66,24 @@ async ([html, css, js, data]) => {
   const draw = (await import(url)).default;
   window.sent = [];
   const send = (name, value) => window.sent.push(value);
-  window.again = (data) => draw({ data, parentElement, setStateValue: send, setTriggerValue: send });
-  window.again(data);
+  const begin = (data) => draw({ data, parentElement, setStateValue: send, setTriggerValue: send });
+  let end = begin(data);
+  window.again = (data) => {
+    end?.();
+    end = begin(data);
+  };
+  window.overlap = (data) => {
+    end?.();
+    const first = begin(data);
+    end = begin(data);
+    first?.();
+  };
 }
 """
-"""A component alone in a page: its values arrive in ``window.sent``, ``window.again(data)`` draws it anew."""
+"""A component alone in a page: its values arrive in ``window.sent``, ``window.again(data)`` draws it anew.
+
+``window.overlap(data)`` draws it twice, and ends the first drawing after the second has begun.
+"""
 STANDS = """
 () => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")?.checkVisibility()
   && [...document.querySelectorAll("h1")].some((title) => title.checkVisibility())

@@ -96,6 +96,12 @@ def test_the_slider_hides_what_is_later_and_tells_the_page_where_it_stops(alone:
     expect(slider).to_have_attribute("aria-valuetext", re.compile("^January 2019"))
     alone.evaluate("data => window.again(data)", data_of(until=2017 * 12 + 11, count=1))
     expect(slider).to_have_attribute("aria-valuetext", re.compile("^December 2017"))
+    # an answer that comes while the slider is dragged leaves it in the hand
+    slider.evaluate("(slider, month) => { slider.value = month; slider.dispatchEvent(new Event('input')); }", 2020 * 12)
+    alone.evaluate("data => window.again(data)", data_of(until=2017 * 12 + 11, count=1))
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^January 2020"))
+    slider.dispatch_event("change")
+    assert alone.evaluate("window.sent.at(-1)") == {"until": 2020 * 12, "count": 2}
 
 
 def test_names_are_text_and_never_markup(alone: Page) -> None:

@@ -89,6 +89,16 @@ def test_a_choice_is_not_sent_from_a_page_that_was_left(page: Page) -> None:
     assert page.evaluate(choose, True) == [{"node": "embeddings"}]
 
 
+def test_a_choice_is_not_sent_from_a_tree_that_has_gone(page: Page) -> None:
+    mount(page, data_of(anatomy.tree("bert", "base")))
+    page.evaluate("window.setTimeout = (send) => { window.due = send; }; window.clearTimeout = () => {}")
+    page.get_by_role("treeitem").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.evaluate("data => window.again(data)", data_of(anatomy.tree("bert", "large")))
+    page.evaluate("window.due()")
+    assert page.evaluate("window.sent") == []
+
+
 def test_one_tab_stop_and_levels_for_screen_readers(page: Page) -> None:
     mount(page, data_of(anatomy.tree("bert", "base"), selected="encoder.layer.0-11.output"))
     assert page.locator("[role=treeitem][tabindex='0']").count() == 1

@@ -31,7 +31,8 @@ function draw(root, data, state) {
       state.at = t;
       mark(state);
       lines(root, state, t, null);
-      state.send("sent", { selected: t });
+      state.count += 1;
+      state.send("sent", { selected: t, count: state.count });
     };
   });
 }
@@ -75,23 +76,27 @@ function lines(root, state, target, source) {
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const root = parentElement.querySelector(".alignment");
-  const state = root.atlas || (root.atlas = { sign: null, at: 0 });
+  const state = root.atlas || (root.atlas = { sign: null, count: 0, at: 0 });
   state.send = setTriggerValue;
   state.data = data;
   root.style.setProperty("--accent", data.accent);
   root.style.setProperty("--on-accent", data.onAccent);
   root.querySelector(".written").setAttribute("aria-label", data.label);
   const sign = JSON.stringify([data.source, data.target]);
-  if (sign !== state.sign) {
+  const fresh = sign !== state.sign;
+  if (fresh) {
     state.sign = sign;
     draw(root, data, state);
   }
-  state.at = Math.min(data.selected, data.target.length - 1);
+  // An answer to an older click must not undo a newer one.
+  if (fresh || data.count >= state.count) {
+    state.at = Math.min(data.selected, data.target.length - 1);
+    state.count = Math.max(state.count, data.count);
+  }
   mark(state);
   lines(root, state, state.at, null);
-  if (state.watch) state.watch.disconnect();
-  state.watch = new ResizeObserver(() => lines(root, state, state.at, null));
-  state.watch.observe(root.querySelector(".stage"));
+  const watch = new ResizeObserver(() => lines(root, state, state.at, null));
+  watch.observe(root.querySelector(".stage"));
   root.querySelector(".written").onkeydown = (event) => {
     const here = state.written.indexOf(event.target.closest("button"));
     const last = state.written.length - 1;
@@ -101,5 +106,5 @@ export default function (component) {
     state.written.forEach((made, t) => { made.tabIndex = t === to ? 0 : -1; });
     state.written[to].focus();
   };
-  return () => state.watch.disconnect();
+  return () => watch.disconnect();
 }

@@ -104,7 +104,7 @@ function choose(view, row, now) {
   const page = location.pathname;
   view.timer = setTimeout(() => {
     // Who has gone on to another page meanwhile must not be taken back, with that page's query, to this one.
-    if (location.pathname === page) view.send("sent", sent);
+    if (location.pathname === page && view.list.isConnected) view.send("sent", sent);
   }, now ? 0 : SEND_AFTER_MS);
 }
 

@@ -101,8 +101,7 @@ export default function (component) {
   }
   rise(box, data);
   remember(data);
-  if (box.stop) box.stop.abort();
-  box.stop = new AbortController();
+  const stop = new AbortController();
   // A press before the answer to the one before it counts from the step that was asked for.
   if (!(box.count > data.count)) Object.assign(box, { count: data.count, at: data.step });
   box.press = (event) => {
@@ -115,6 +114,6 @@ export default function (component) {
     box.count += 1;
     setTriggerValue("sent", { count: box.count, step: box.at });
   };
-  document.addEventListener("keydown", box.press, { signal: box.stop.signal });
-  return () => box.stop.abort();
+  document.addEventListener("keydown", box.press, { signal: stop.signal });
+  return () => stop.abort();
 }

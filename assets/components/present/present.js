@@ -47,7 +47,9 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
   const button = parentElement.querySelector("button");
   const state = parentElement.atlas || (parentElement.atlas = {});
-  Object.assign(state, { on: data.on, send: setTriggerValue });
+  state.send = setTriggerValue;
+  // A key pressed before the answer to the one before it finds what that one asked for.
+  if (!(state.count > data.count)) Object.assign(state, { count: data.count, on: data.on });
   // Streamlit computes the pixels of icons and of tables' rows from the root's size while it renders. So that has to be
   // the page's again before the run that ends a presentation, whose styles leave only as it is drawn.
   const root = document.documentElement.style;
@@ -55,9 +57,12 @@ export default function (component) {
     state.size = getComputedStyle(document.documentElement).fontSize;
     root.removeProperty("font-size");
   }
-  const turn = () => {
-    if (state.on) root.setProperty("font-size", state.size ?? "17px", "important");
-    state.send("sent", { to: state.on ? "page" : "hall" });
+  const turn = (on) => {
+    if (on) root.removeProperty("font-size");
+    else root.setProperty("font-size", state.size ?? "17px", "important");
+    state.on = on;
+    state.count += 1;
+    state.send("sent", { to: on ? "hall" : "page", count: state.count });
   };
   button.textContent = data.label;
   button.setAttribute("aria-keyshortcuts", data.on ? "Escape" : "p");
@@ -65,7 +70,7 @@ export default function (component) {
   // What a page shows first is read with the page; news is what has changed.
   if (state.news !== undefined && state.news !== data.news) said.textContent = data.news;
   state.news = data.news;
-  button.onclick = () => turn();
+  button.onclick = () => turn(!data.on); // as it is labeled
   // Streamlit's list of pages has groups between the list and its items, which is no list to a screen reader.
   const items = "[data-testid=stSidebarNavItems], [data-testid=stSidebarNavItems] li";
   const adjust = () => {
@@ -73,28 +78,25 @@ export default function (component) {
     document.querySelectorAll(SCROLLS).forEach(reachable);
   };
   let rounds = 40; // what is drawn after this, or anew
-  clearInterval(state.timer);
-  state.timer = setInterval(() => {
+  let timer = setInterval(() => {
     adjust();
     rounds -= 1;
     if (rounds === 0) {
-      clearInterval(state.timer);
-      state.timer = setInterval(adjust, 2000);
+      clearInterval(timer);
+      timer = setInterval(adjust, 2000);
     }
   }, 250);
   adjust();
-  if (state.listen) return;
-  state.listen = (event) => {
+  const listen = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !parentElement.isConnected) return;
     if (event.composedPath()[0].matches?.(FIELDS)) return;
     const key = state.on ? event.key === "Escape" && !document.querySelector(OPEN) : event.key.toLowerCase() === "p";
-    if (key) turn();
+    if (key) turn(!state.on);
   };
   // Before what the page itself closes with Escape has gone.
-  window.addEventListener("keydown", state.listen, true);
+  window.addEventListener("keydown", listen, true);
   return () => {
-    clearInterval(state.timer);
-    window.removeEventListener("keydown", state.listen, true);
-    state.listen = null;
+    clearInterval(timer);
+    window.removeEventListener("keydown", listen, true);
   };
 }

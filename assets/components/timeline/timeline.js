@@ -64,7 +64,6 @@ function show(view) {
 }
 
 function send(view) {
-  view.count += 1;
   view.trigger("sent", { until: view.until, count: view.count });
 }
 
@@ -179,6 +178,7 @@ export default function (component) {
     view.rows.replaceChildren(view.listed.list);
     view.range.oninput = () => {
       view.until = Number(view.range.value);
+      view.count += 1; // an answer to an older move must not move what is being dragged
       show(view);
     };
     view.range.onchange = () => send(view);

@@ -398,11 +398,10 @@ export default function (component) {
   else words(view);
   if (!fresh && turned) draw(view, true);
   // Arrow keys step while nothing else has the focus; the space bar scrolls the page unless it is presented.
-  window.removeEventListener("keydown", view.keys);
-  view.keys = (event) => {
+  const press = (event) => {
     const free = event.target === document.body && (view.least || event.key.startsWith("Arrow"));
     if (root.isConnected && !event.defaultPrevented && (free || isRemote(view, event))) onKey(view, event);
   };
-  window.addEventListener("keydown", view.keys);
-  return () => window.removeEventListener("keydown", view.keys);
+  window.addEventListener("keydown", press);
+  return () => window.removeEventListener("keydown", press);
 }

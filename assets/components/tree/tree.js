@@ -88,7 +88,7 @@ function choose(view, li, now) {
   const page = location.pathname;
   view.timer = setTimeout(() => {
     // Who has gone on to another page meanwhile must not be taken back, with that page's query, to this one.
-    if (location.pathname === page) view.send("sent", { node: path });
+    if (location.pathname === page && li.isConnected) view.send("sent", { node: path });
   }, now ? 0 : SEND_AFTER_MS);
 }
 
