@@ -17,7 +17,7 @@ import torch
 from core import studies
 from core.errors import AtlasError
 from core.table import measured
-from lab import compress, curve, distill, duplication, facts, lengths, pretraining, scaling, sweeps
+from lab import compress, curve, distill, duplication, facts, lengths, pretraining, scaling, sweeps, warm_start
 from lab.files import append
 from lab.train import STATE
 
@@ -46,6 +46,7 @@ STUDIES: dict[str, Repetition] = {
     "noise": Repetition(scaling.Noisy, scaling.noise_runs, seeds=3),
     "pretraining": Repetition(pretraining.Pretrained, pretraining.runs, seeds=2),
     "scaling": Repetition(scaling.Run, partial(scaling.runs, "scaling"), seeds=2),
+    "warm-start": Repetition(warm_start.Point, warm_start.runs),
     "widths": Repetition(sweeps.Width, sweeps.width_runs, seeds=5),
 }
 

@@ -9,7 +9,7 @@ from core.ui.section import grouped
 PAGE = grouped(
     SLUG,
     {
-        "tuning": (experiment("examples"), experiment("widths")),
+        "tuning": tuple(map(experiment, ("examples", "widths", "warm-start"))),
         "pretraining": (*map(experiment, ("pretraining", "scaling", "batches", "noise")), DEDUP),
         "smaller": (experiment("distillation"), experiment("compression")),
         "long": (experiment("lengths"), experiment("facts"), experiment("duplication")),

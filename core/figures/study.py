@@ -68,8 +68,8 @@ def study_lines(study: Study, x: Axis, y: Axis, chosen: Mapping[str, Cell], them
         dash = DASHES[-1 - number % len(DASHES)]
         if len(values) > 1:
             lines.append(_line(study, baseline.name, x, y, part, (theme.ink, dash), banded=len(keys) < _BANDED))
-        elif every:
-            level = study.spread(y.column, part).mean
+        elif every and values:  # a baseline may lack one of several y
+            (level,) = (spread.mean for spread in values.values())
             lines.append(Line(baseline.name, [min(every), max(every)], [level] * 2, theme.muted, dash))
     return lines
 

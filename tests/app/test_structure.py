@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -171,16 +170,12 @@ def test_a_guess_comes_first_and_old_links_open_the_model_that_they_name() -> No
     assert "MiniLM" in shown(at)
 
 
-def test_a_warm_start_is_drawn_beside_random_weights() -> None:
-    at = opened("encoder-decoder", system="bert2bert")
-    said = described(at)
-    for measure in ("Loss on held-out fusions", "Correct connectives on held-out fusions"):
-        drawn = said[said.index(measure) :]
-        for name in ("warm start", "warm start, embeddings kept", "random weights"):
-            assert re.search(rf"{name} \d", drawn), "each line with its last value"
-    assert said.count("most frequent connective") == 1
-    assert "66.2% from random weights, 61.1%" in shown(at)
-    assert "Loss on held-out fusions" not in described(opened("encoder-decoder", model="atlas-t5"))
+def test_a_model_with_a_study_links_to_it() -> None:
+    def linked(at: AppTest) -> list[str]:
+        return [link.proto.query_string for link in at.get("page_link") if link.proto.page == "experiments"]
+
+    assert linked(opened("encoder-decoder", system="bert2bert")) == ["tab=warm-start"]
+    assert linked(opened("encoder-decoder", model="atlas-t5")) == []
 
 
 def captions(at: AppTest) -> str:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from core import studies
+from core import checkpoints, studies
 from core.__main__ import run
 from core.errors import AtlasError
 from core.table import measured
 from lab import __main__ as command_line
 from lab import studies as repeated
+from lab import warm_start
 from lab.studies import STUDIES, Repetition, repeat
 
 
@@ -87,3 +88,26 @@ def test_without_a_name_all_are_listed(capsys: pytest.CaptureFixture[str], monke
         run(command_line.app)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[0].rstrip() for line in lines] == [studies.get(name).command for name in studies.names()]
+
+
+def test_a_warm_start_is_the_bundled_models_learning_curve() -> None:
+    rows = measured(studies.results("warm-start"), warm_start.Point)
+    folder = Path(checkpoints.get("atlas-bert2bert").location)
+    kept = warm_start.points_of("kept", folder)
+    assert [(float(row.loss), row.connective) for row in rows if row.start == "kept"] == [
+        pytest.approx((float(point.loss), point.connective), rel=1e-5) for point in kept
+    ]
+    often = warm_start.baseline(folder)
+    assert [row.connective for row in rows if row.start == "often"] == [pytest.approx(often.connective, rel=1e-5)]
+    assert {row.start for row in rows} == {*warm_start.RECIPES, "often"}
+
+
+def test_what_is_missing_of_a_warm_start_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(checkpoints.get("atlas-bert2bert").location)
+    trained: list[str] = []
+    monkeypatch.setattr(warm_start, "train", lambda recipe, corpus, output: trained.append(recipe) or folder)
+    monkeypatch.setattr(warm_start, "baseline", lambda _: warm_start.Point("often", 1, "", 0.6))
+    done = [warm_start.Point("whole", 1, 2.0, 0.5)]
+    first, second = warm_start.runs(done, Path(), 1)
+    assert trained == ["atlas-bert2bert", "atlas-bert2bert-random"]
+    assert ({point.start for point in first}, {point.start for point in second}) == ({"kept", "often"}, {"random"})

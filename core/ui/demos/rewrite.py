@@ -31,9 +31,8 @@ from core.ui.demos import steps
 from core.ui.demos.cover import keep_step, step_of, switch, text_uncovered, words_reconstructed
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, Menu, every_sample, paragraph, sample_pills, task_samples, underlined
-from core.ui.demos.warm_start import warm_start
 from core.ui.glossary import sentences
-from core.ui.links import PageState
+from core.ui.links import PageState, page_link
 from core.ui.page import plain, theme
 from core.ui.param import Choice, Integer, Seed, Text, differing, settings_popover
 from core.ui.picker import interval
@@ -254,11 +253,20 @@ def draw(view: DemoView) -> None:
             ids = tuple(step.token.id for step in run.path)
             _explore(view, task, run, view.computed("", translate.align, request, ids), decoding, menu)
     _bleu(view)
-    warm_start(view)
+    _study(view)
     scaled = not view.spec.offers("unscaled attention")
     named = ["Task in the text"] if task.prefix else ["Task as tokens"] if task.opens or task.answers else []
     view.how_it_works("Formula" if scaled else "Formula: unscaled", notes=named)
     decoding_link(view.spec.slug, typed, task.slug)
+
+
+def _study(view: DemoView) -> None:
+    """Draw a link to the study that the model's card names."""
+    card = view.spec.card
+    if card is not None and "study" in card.extra:
+        page_link(
+            "experiments", view.words.label("study"), {"tab": card.extra["study"]}, icon=":material/arrow_forward:"
+        )
 
 
 def _corruption_menu(view: DemoView, task: Task) -> str:
