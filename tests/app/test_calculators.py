@@ -96,7 +96,7 @@ def test_facts_show_costs_and_lead_to_the_calculators() -> None:
         computed_panel(catalogue.get("gpt-3"))
         computed_panel(catalogue.get("t5"))
 
-    at = AppTest.from_function(panel, default_timeout=60).run()
+    at = AppTest.from_function(panel, default_timeout=120).run()
     text = shown(at)
     assert "349 GB in 16 bits" in text
     assert "4.72 MB per token" in text

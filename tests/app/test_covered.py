@@ -292,7 +292,7 @@ def _one_question() -> None:
 
 
 def test_reset_forgets_what_was_guessed() -> None:
-    at = guessed(AppTest.from_function(_one_question).run(), "Your guess", "blue")
+    at = guessed(AppTest.from_function(_one_question, default_timeout=120).run(), "Your guess", "blue")
     assert "blue" in verdicts(at)
     at = button(at, "Reset")
     assert not verdicts(at)

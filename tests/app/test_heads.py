@@ -42,7 +42,7 @@ def _panel(kinds: str, **values: str | int) -> None:
 
 
 def _run(kinds: str = "encoder", **values: str | int) -> AppTest:
-    app = AppTest.from_function(_panel, kwargs={"kinds": kinds, **values}, default_timeout=60).run()
+    app = AppTest.from_function(_panel, kwargs={"kinds": kinds, **values}, default_timeout=120).run()
     return app
 
 

@@ -26,7 +26,7 @@ def page() -> None:
 
 
 def fresh(**query: str) -> AppTest:
-    at = AppTest.from_function(page, default_timeout=20)
+    at = AppTest.from_function(page, default_timeout=120)
     for name, value in query.items():
         at.query_params[name] = value
     return at.run()
@@ -130,7 +130,7 @@ def linking() -> None:
 
 
 def test_a_link_from_another_page_is_read_and_the_sidebar_finds_the_view_that_was_left() -> None:
-    at = AppTest.from_function(linking, default_timeout=20)
+    at = AppTest.from_function(linking, default_timeout=120)
     at.query_params["beams"] = "3"
     at.run()
     late(at, beams="5").run()

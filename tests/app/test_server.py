@@ -19,6 +19,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
+from tests.ports import free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 RECORDER = """
 import html, os, socket, sys
@@ -63,9 +65,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
     (folder / "sitecustomize.py").write_text(RECORDER)
     asked, log = folder / "asked.txt", folder / "log.txt"
     asked.touch()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATLAS_", "STREAMLIT_"))}
     environment |= {"PYTHONPATH": str(folder), "ASKED": str(asked), "WRITTEN": str(folder / "written.txt")}
     environment |= {"ATLAS_CHECKPOINT_DIR": str(folder / "nowhere")}
@@ -90,12 +90,12 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Pat
         yield port, asked, log
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(120)
 
 
 def handshake(port: int, origin: str, host: str = "127.0.0.1") -> str:
     """The first line with which the server answers to a browser's wish for a WebSocket."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as stream:
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as stream:
         lines = (
             "GET /atlas/_stcore/stream HTTP/1.1",
             f"Host: {host}:{port}",
@@ -124,7 +124,7 @@ def test_a_foreign_origin_is_refused_without_a_question_to_another_host(started:
 
 def test_the_log_says_at_the_start_that_the_checkpoint_directory_is_missing(started: tuple[int, Path, Path]) -> None:
     _, _, log = started
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while "ATLAS_CHECKPOINT_DIR names does not exist" not in log.read_text():
         assert time.monotonic() < end, log.read_text()
         time.sleep(0.1)
@@ -133,13 +133,13 @@ def test_the_log_says_at_the_start_that_the_checkpoint_directory_is_missing(star
 def test_pages_and_files_carry_the_security_headers_and_measures_are_closed(started: tuple[int, Path, Path]) -> None:
     port, _, _ = started
     for path in ("/", "/encoder", "/_stcore/host-config"):
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/atlas{path}", timeout=30) as page:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/atlas{path}", timeout=120) as page:
             assert "frame-ancestors 'self'" in page.headers["Content-Security-Policy"]
             assert page.headers["X-Content-Type-Options"] == "nosniff"
     for path in ("/metrics", "/atlas/metrics", "/atlas/_stcore/metrics"):
         with pytest.raises(urllib.error.HTTPError, match="404"):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30)
-    end = time.monotonic() + 60
+            urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=120)
+    end = time.monotonic() + 120
     while not is_ready(port):
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -148,7 +148,7 @@ def test_pages_and_files_carry_the_security_headers_and_measures_are_closed(star
 def is_ready(port: int) -> bool:
     """Whether the server says that it is ready; any answer but yes and not yet is an error."""
     try:
-        return urllib.request.urlopen(f"http://127.0.0.1:{port}/atlas/ready", timeout=30).read() == b"ready"
+        return urllib.request.urlopen(f"http://127.0.0.1:{port}/atlas/ready", timeout=120).read() == b"ready"
     except urllib.error.HTTPError as error:
         if error.code == 503:
             return False

@@ -89,7 +89,7 @@ def test_one_more_visitor_reads_that_the_server_is_full(monkeypatch: pytest.Monk
     monkeypatch.setattr(crowd, "open_tabs", full)
     monkeypatch.setenv("ATLAS_MAX_SESSIONS", "1")
     settings.cache_clear()
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
     settings.cache_clear()
     assert [title.value for title in at.title] == ["The server is full"]
     assert "takes 1 open tabs" in at.markdown[0].value
@@ -108,7 +108,7 @@ def test_the_place_in_the_queue_is_shown_and_goes(monkeypatch: pytest.MonkeyPatc
         queue_status(place)(3)
         queue_status(place)(0)
 
-    at = AppTest.from_function(shown)
+    at = AppTest.from_function(shown, default_timeout=120)
     at.session_state.told = [1, 2]
     at.run()
     texts = [element.proto.body for element in at.main if element.type == "html"]

@@ -31,7 +31,7 @@ def test_every_setting_says_what_it_takes() -> None:
 def test_a_page_names_the_setting(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEMORY_MB", "secret")
     monkeypatch.setenv("ATLAS_HUB", "maybe")
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page(f"pages/{page}").run()
     (said,) = [error.value for error in at.error]
     assert "ATLAS\\_MEMORY\\_MB takes a whole number" in said
@@ -49,7 +49,7 @@ def test_a_budget_that_cannot_be_is_refused(value: str, monkeypatch: pytest.Monk
 
 def test_a_branch_page_says_that_the_directory_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ATLAS_CHECKPOINT_DIR", str(tmp_path / "nowhere"))
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/encoder.py")
     at.query_params["tab"] = "tree"
     at.run()
@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_read_leaves_home_as_it_is(monkeypatch: pytes
     monkeypatch.setattr(os, "scandir", listing)
     monkeypatch.setattr(os, "listdir", partial(listing, kept=os.listdir))
     monkeypatch.setenv("ATLAS_CHECKPOINT_DIR", str(tmp_path))
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
     assert not at.error
 
 
@@ -83,7 +83,7 @@ def test_a_log_in_comes_before_everything_else(monkeypatch: pytest.MonkeyPatch) 
     words = content("server", "login")
 
     def visit() -> AppTest:
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
         at.secrets["auth"] = {"client_id": "atlas"}
         return at.switch_page("pages/glossary.py").run()
 

@@ -32,7 +32,7 @@ def page() -> None:
 
 
 def fresh(**query: str) -> AppTest:
-    at = AppTest.from_function(page, default_timeout=20)
+    at = AppTest.from_function(page, default_timeout=120)
     for name, value in query.items():
         at.query_params[name] = value
     return at.run()

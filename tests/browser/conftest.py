@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -45,6 +44,7 @@ from playwright.sync_api import (
 )
 
 from tests import tiny
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 WAIT_MS = int(os.environ.get("BROWSER_WAIT_MS", "45000"))
@@ -154,13 +154,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
     long = {f"test_{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (not item.get_closest_marker("browser"), long.get(item.path.name, len(long))))
-
-
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @contextmanager
@@ -283,7 +276,7 @@ def one_at_a_time(place: Path) -> Iterator[None]:
 
 
 def wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 6 * WAIT_MS / 1000
     while time.monotonic() < end and process.poll() is None:
         try:
             with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1) as answer:

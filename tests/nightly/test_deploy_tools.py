@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.browser.conftest import free_port, wait_until_healthy
+from tests.browser.conftest import wait_until_healthy
+from tests.ports import free_port
 from tests.unit.test_deploy import arguments, image, instructions
 
 __all__ = ["image"]

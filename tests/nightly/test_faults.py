@@ -20,9 +20,10 @@ from playwright.sync_api import BrowserContext, expect
 from core.content import content
 from core.settings import ROOT
 from tests import tiny
-from tests.browser.conftest import app_process, free_port, new_tab, visiting
+from tests.browser.conftest import app_process, new_tab, visiting
 from tests.browser.test_history import asks, letter, shows
 from tests.hubserver import Hub
+from tests.ports import free_port
 
 needs_root = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"]).returncode != 0,

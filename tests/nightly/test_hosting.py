@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage
 
-from tests.browser.conftest import PROBES, STANDS, free_port, wait_until_healthy
+from tests.browser.conftest import PROBES, STANDS, wait_until_healthy
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 NAME = "atlas.example.org"

@@ -17,7 +17,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from core.content import content
-from tests.browser.conftest import STANDS, free_port, wait_until_healthy
+from tests.browser.conftest import STANDS, wait_until_healthy
+from tests.ports import free_port
 
 pytest.importorskip("authlib")
 jwt = pytest.importorskip("joserfc.jwt")

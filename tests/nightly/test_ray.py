@@ -6,7 +6,6 @@ pip install -r requirements-ray.txt && python -m pytest tests/nightly/test_ray.p
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -29,6 +28,7 @@ from core.language.generate import prompted
 from core.language.types import Decoding
 from core.objectives.example import Cell, Example
 from core.settings import ROOT, settings
+from tests.ports import free_port
 from tests.unit.test_engine import same
 
 pytest.importorskip("ray")
@@ -122,9 +122,7 @@ def _adapter(model: Checkpoint) -> str:
 @pytest.fixture(scope="module")
 def served() -> Iterator[subprocess.Popen[bytes]]:
     """An engine of two replicas that batch, and the environment of an app that uses it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     command = [sys.executable, "-m", "core", "serve", "--replicas", "2", "--cpus", "0.5", "--port", port]
     engine = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, start_new_session=True)
     with pytest.MonkeyPatch.context() as patch:

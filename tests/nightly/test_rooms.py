@@ -21,7 +21,8 @@ from core.content import content
 from core.errors import RoomsUnavailable
 from core.rooms import Rooms
 from core.rooms.store import REST, Store, redis_store
-from tests.browser.conftest import STANDS, free_port, wait_until_healthy
+from tests.browser.conftest import STANDS, wait_until_healthy
+from tests.ports import free_port
 from tests.unit.test_rooms import *  # noqa: F403
 from tests.unit.test_rooms import ENCODER
 

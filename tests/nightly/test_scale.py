@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,17 +18,12 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from core.settings import ROOT
+from tests.ports import free_port
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 pytestmark = pytest.mark.skipif(NGINX is None, reason="needs nginx")
 PORT = {"app-1": "127.0.0.1", "app-2": "127.0.0.2"}
 WAIT = 60_000
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def get(address: str) -> tuple[int, str]:

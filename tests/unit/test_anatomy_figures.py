@@ -111,7 +111,7 @@ def panel(slug: str, size: str | None = None, node: str | None = None, drawing: 
 
 
 def run(**kwargs: str | None) -> AppTest:
-    app = AppTest.from_function(panel, kwargs=kwargs, default_timeout=30).run()
+    app = AppTest.from_function(panel, kwargs=kwargs, default_timeout=120).run()
     assert not app.exception
     return app
 

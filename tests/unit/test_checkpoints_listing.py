@@ -106,7 +106,7 @@ def published() -> None:
 
 def run(page: Callable[[], None]) -> AppTest:
     """The page after its first run, without an exception."""
-    app = AppTest.from_function(page, default_timeout=60).run()
+    app = AppTest.from_function(page, default_timeout=120).run()
     assert not app.exception
     return app
 

@@ -227,7 +227,7 @@ def test_only_what_the_calculators_take_is_sent_there(slug: str, linked: bool) -
 
         computed_table(catalogue.get(slug), catalogue.get(slug).default_size.name)
 
-    app = AppTest.from_function(panel, kwargs={"slug": slug}, default_timeout=60).run()
+    app = AppTest.from_function(panel, kwargs={"slug": slug}, default_timeout=120).run()
     assert not app.exception
     drawn = " ".join(str(node.proto) for node in app.main.children.values())
     assert ("open the calculators" in drawn) == linked

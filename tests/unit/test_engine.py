@@ -181,7 +181,7 @@ def test_a_visitor_who_leaves_ends_the_computation(remote: object, monkeypatch: 
 
     def endless(body: bytes, gone: threading.Event) -> Iterator[bytes]:
         yield server.framed("value", 1)
-        go.wait(10)
+        go.wait(60)
         while not gone.is_set():
             yield server.framed("value", 2)
 
@@ -199,7 +199,7 @@ def test_a_visitor_who_leaves_ends_the_computation(remote: object, monkeypatch: 
         with pytest.raises(Left):
             next(answer)
     go.set()
-    assert Handler.gone.wait(10)
+    assert Handler.gone.wait(60)
 
 
 def test_a_computation_that_nobody_waits_for_ends_at_its_next_step(models: None) -> None:

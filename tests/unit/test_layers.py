@@ -184,7 +184,7 @@ from streamlit.testing.v1 import AppTest
 # one look at the installed packages, as in tests/conftest.py
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 for page, query in {views!r}:
-    test = AppTest.from_file({app!r}, default_timeout=60)
+    test = AppTest.from_file({app!r}, default_timeout=120)
     test.switch_page(f"pages/{{page}}.py")
     for name, value in query.items():
         test.query_params[name] = value

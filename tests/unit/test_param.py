@@ -37,7 +37,7 @@ value = declared.draw(state)
 st.write(repr(value))
 close_page(state)
 """,
-        default_timeout=30,
+        default_timeout=120,
     )
 
 
@@ -172,7 +172,7 @@ def test_the_menu_of_settings_counts_what_stands_in_it_now() -> None:
         (menu,) = at.get("popover")
         return str(menu.proto.popover.label)
 
-    at = AppTest.from_string(SETTINGS, default_timeout=30).run()
+    at = AppTest.from_string(SETTINGS, default_timeout=120).run()
     assert label() == "Settings"
     bounded = int(at.number_input[1].value or 0)
     assert bounded < 800
@@ -188,10 +188,10 @@ def test_the_menu_of_settings_counts_what_stands_in_it_now() -> None:
     at.number_input[0].set_value(6.0).run()
     assert label() == "Settings (1 changed)"
     assert {name: at.query_params[name] for name in ("kind", "rate")} == {"kind": "b", "rate": "6"}
-    at = AppTest.from_string(SETTINGS, default_timeout=30)
+    at = AppTest.from_string(SETTINGS, default_timeout=120)
     at.query_params["steps"] = "7"
     assert at.run().get("popover")[0].proto.popover.label == "Settings (1 changed)"
-    at = AppTest.from_string(SETTINGS, default_timeout=30)
+    at = AppTest.from_string(SETTINGS, default_timeout=120)
     at.query_params["steps"] = "99999"
     at.run()
     assert (label(), len(at.warning)) == ("Settings", 1)
@@ -241,7 +241,7 @@ KINDS = [
 
 def left(declared: str, kind: str, sent: Any, **query: str) -> AppTest:
     """A page whose visitor sets the control and opens the other section before a run has drawn it."""
-    at = AppTest.from_string(LEFT.format(declared=declared), default_timeout=30)
+    at = AppTest.from_string(LEFT.format(declared=declared), default_timeout=120)
     for name, value in query.items():
         at.query_params[name] = value
     at.run()
@@ -269,7 +269,7 @@ def test_what_it_resets_is_dropped_on_the_way_to_another_section() -> None:
 
 
 def test_a_button_beside_a_box_is_stored_as_well() -> None:
-    at = AppTest.from_string(LEFT.format(declared='Seed(name="p")'), default_timeout=30).run()
+    at = AppTest.from_string(LEFT.format(declared='Seed(name="p")'), default_timeout=120).run()
     at.button[0].click()
     at.button_group[0].set_value("second").run()
     assert carried(at) == "1"
@@ -284,7 +284,7 @@ def test_back_to_a_view_that_was_left_while_typing_shows_what_was_typed() -> Non
 
 
 def test_a_widget_of_an_earlier_epoch_stores_nothing() -> None:
-    at = AppTest.from_string(LEFT.format(declared=TEXT), default_timeout=30).run()
+    at = AppTest.from_string(LEFT.format(declared=TEXT), default_timeout=120).run()
     old = at.text_input[0].set_value("typed")
     sent = at._tree.get_widget_states()
     assert old.id in {widget.id for widget in sent.widgets}
@@ -308,7 +308,7 @@ TWO_BOXES = LEFT.replace(
 
 
 def test_a_text_too_long_for_the_box_of_another_section_comes_back_with_its_own() -> None:
-    at = AppTest.from_string(TWO_BOXES.format(declared=TEXT, narrow="most=10"), default_timeout=30).run()
+    at = AppTest.from_string(TWO_BOXES.format(declared=TEXT, narrow="most=10"), default_timeout=120).run()
     at.text_input[0].set_value("eleven char").run()
     at.button_group[0].set_value("second").run()
     assert ["it has 11 characters, and 10 fit here" in warning.value for warning in at.warning] == [True]
@@ -328,7 +328,7 @@ def test_a_text_too_long_for_the_box_of_another_section_comes_back_with_its_own(
     [(INTEGER, "high=4", "number_input", 7), (CHOICE, 'options={"a": "A"}', "selectbox", "b")],
 )
 def test_what_one_section_refuses_another_shows_again(declared: str, narrow: str, kind: str, sent: Any) -> None:
-    at = AppTest.from_string(TWO_BOXES.format(declared=declared, narrow=narrow), default_timeout=30).run()
+    at = AppTest.from_string(TWO_BOXES.format(declared=declared, narrow=narrow), default_timeout=120).run()
     getattr(at, kind)[-1].set_value(sent).run()
     at.button_group[0].set_value("second").run()
     assert (len(at.warning), carried(at)) == (1, None)

@@ -339,7 +339,7 @@ async def send_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ready_at_once_where_nothing_is_loaded_ahead() -> None:
     assert answer("/ready")[0] == 503
     server.warm_up()
-    assert server.warm.wait(30)
+    assert server.warm.wait(120)
     assert answer("/ready")[0] == 200
 
 
@@ -348,7 +348,7 @@ def test_ready_after_the_models_of_the_default_views(monkeypatch: pytest.MonkeyP
     loads: list[tuple[str, bool]] = []
     monkeypatch.setattr(checkpoints, "load", lambda slug: loads.append((slug, server.warm.is_set())), raising=False)
     server.warm_up()
-    assert server.warm.wait(30)
+    assert server.warm.wait(120)
     assert {"minilm", "atlas-bert", "atlas-gpt-2", "atlas-t5"} <= {slug for slug, _ in loads}
     assert {warm for _, warm in loads} == {False}
     assert answer("/ready")[0] == 200
@@ -363,7 +363,7 @@ def test_not_ready_while_a_default_view_lacks_its_model(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(checkpoints, "load", load, raising=False)
     server.warm_up()
-    assert server.warm.wait(30)
+    assert server.warm.wait(120)
     assert answer("/ready")[0] == 503
     assert server.troubles == ["It is not here."]
 
@@ -371,7 +371,7 @@ def test_not_ready_while_a_default_view_lacks_its_model(monkeypatch: pytest.Monk
 def test_not_ready_while_every_page_shows_an_invalid_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEMORY_MB", "abc")
     server.warm_up()
-    assert server.warm.wait(30)
+    assert server.warm.wait(120)
     assert answer("/ready")[0] == 503
     assert "ATLAS_MEMORY_MB takes" in server.troubles[0]
 

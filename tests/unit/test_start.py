@@ -19,6 +19,8 @@ from types import ModuleType
 import pytest
 from packaging.utils import canonicalize_name
 
+from tests.ports import free_port
+
 SCRIPT = Path(__file__).parents[2] / "scripts" / "start.py"
 
 
@@ -209,9 +211,7 @@ def test_the_lock_holds_the_requirements_all_hashed_and_neither_torch_nor_cuda()
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl+C is no signal there")
 def test_ctrl_c_ends_the_running_app_without_an_error(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("import streamlit as st\n\napp = st.App(__file__)\n")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     lines = (
         "import runpy, sys, pathlib",
         f"run = runpy.run_path({str(SCRIPT)!r})['run']",
@@ -225,14 +225,14 @@ def test_ctrl_c_ends_the_running_app_without_an_error(tmp_path: Path) -> None:
         stderr=subprocess.STDOUT,
         text=True,
     ) as app:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while app.poll() is None and time.monotonic() < until:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.05)
         app.send_signal(signal.SIGINT)
-        said, _ = app.communicate(timeout=60)
+        said, _ = app.communicate(timeout=120)
     assert app.returncode == 0, said
     assert f"http://localhost:{port}" in said
     assert "Aborted" not in said
@@ -244,7 +244,7 @@ def test_ctrl_c_ends_the_running_app_without_an_error(tmp_path: Path) -> None:
     [
         (0, 0, "exit 0", 0, "mypy pytest"),
         (0, 0, "exit 5", 5, "mypy pytest"),
-        (0, 3, "exec sleep 60", 3, "mypy pytest"),
+        (0, 3, "exec sleep 300", 3, "mypy pytest"),
         (2, 0, "exit 0", 2, ""),
     ],
 )
@@ -269,7 +269,7 @@ def test_whatever_fails_first_is_the_answer(
         start.test([])
     assert (end.value.code or 0) == code
     assert " ".join(sorted(log.read_text().split() if log.exists() else ())) == reached
-    assert time.monotonic() - began < 30  # what was found ends the tests
+    assert time.monotonic() - began < 200  # what was found ends the tests
 
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"

@@ -41,14 +41,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_so_many_at_once_and_no_more() -> None:
-    turns, at_once, most, lock = Turns(2), [0], [0], threading.Lock()
+    turns, at_once, most, lock, both = Turns(2), [0], [0], threading.Lock(), threading.Barrier(2)
 
     def work() -> None:
         with turns.run():
             with lock:
                 at_once[0] += 1
                 most[0] = max(most[0], at_once[0])
-            threading.Event().wait(0.01)
+            both.wait(60)
+            threading.Event().wait(0.01)  # time for a third
             with lock:
                 at_once[0] -= 1
 
