@@ -1,4 +1,4 @@
-"""Parameters by module: treemap and sunburst of one tree, bars that compare two or more.
+"""Parameters by module: treemap and sunburst of one tree, bars of several, the table of a comparison.
 
 Areas are parameters. A run of equal layers is one rectangle, ``12 x BertLayer``, as large as all twelve; what is inside
 it stands for all twelve as well. A shared tensor is drawn once, where it is counted. No torch, no streamlit here.
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from core.anatomy.compare import Comparison
 from core.anatomy.node import ModuleNode
 from core.anatomy.roles import OTHER, ROLES, by_role, role_of
-from core.figures.bars import Series, bars, measured, totals
+from core.figures.bars import Series, bars, totals
 from core.figures.heatmap import ink_on
 from core.figures.labels import in_words, label, percent, short
-from core.figures.plot import EDGE, Json, Trace, figure, note, title, upright
+from core.figures.plot import EDGE, Json, Trace, figure, title
 from core.lazy import go
 from core.theme import FILLS, Theme
 
@@ -27,8 +27,6 @@ ROLE_INK = {role: ink_on(color) for role, color in ROLE_COLORS.items()}
 
 HEIGHT = 560
 _EDGES = {"l": 4, "r": 4, "t": 4, "b": 4}
-_ROOM = 0.3
-"""Room for the number at a bar's end, in the longest bar's length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +39,16 @@ class _Tile:
     role: str | None
 
 
-def treemap(root: ModuleNode, *, theme: Theme) -> go.Figure:
+def treemap(root: ModuleNode, *, theme: Theme, height: int = HEIGHT) -> go.Figure:
     """Nested rectangles, areas in proportion to parameters (all copies together); a click opens one."""
     shape: Json = {"type": "treemap", "tiling": {"pad": 2}, "pathbar": {"thickness": 26}, "maxdepth": 6}
-    return figure(theme, [_hierarchy(root, theme) | shape], height=HEIGHT, margin=_EDGES)
+    return figure(theme, [_hierarchy(root, theme) | shape], height=height, margin=_EDGES)
 
 
-def sunburst(root: ModuleNode, *, theme: Theme) -> go.Figure:
+def sunburst(root: ModuleNode, *, theme: Theme, height: int = HEIGHT) -> go.Figure:
     """Nested rings, angles in proportion to parameters (all copies together); a click opens a sector."""
     shape: Json = {"type": "sunburst", "maxdepth": 5, "insidetextorientation": "auto", "leaf": {"opacity": 1}}
-    return figure(theme, [_hierarchy(root, theme) | shape], height=HEIGHT, margin=_EDGES)
+    return figure(theme, [_hierarchy(root, theme) | shape], height=height, margin=_EDGES)
 
 
 def share_table(root: ModuleNode) -> list[dict[str, object]]:
@@ -177,69 +175,17 @@ def legend_rows(root: ModuleNode) -> Sequence[tuple[str, str, int, float]]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One part on both sides of a comparison."""
-
-    name: str
-    role: str
-    left: int
-    right: int
-
-
-def pairs(comparison: Comparison, *, by_part: bool) -> tuple[Pair, ...]:
-    """A pair for each group of modules, or for each module, if either side has parameters."""
-    rows = []
-    for section in comparison.sections:
-        if not by_part:
-            rows.append(Pair(section.name, section.group.role, *section.parameters))
-            continue
-        rows += [
-            Pair(f"{section.name}: {row.name}", "norms" if row.norm else section.group.role, *row.parameters)
-            for row in section.rows
-        ]
-    return tuple(pair for pair in rows if pair.left or pair.right)
-
-
-def butterfly(comparison: Comparison, *, by_part: bool = False, theme: Theme) -> go.Figure:
-    """Left bars for the left network, right bars for the right one, on one scale; the numbers at their ends."""
-    rows = pairs(comparison, by_part=by_part)
-    left, right = [pair.left for pair in rows], [pair.right for pair in rows]
-    room = _ROOM * max([*left, *right], default=1)
-    colors = [ROLE_COLORS[pair.role] for pair in rows]
-    series, heads = [], []
-    for name, amounts, sign in ((label(comparison.left.name), left, -1), (label(comparison.right.name), right, 1)):
-        words = [
-            f"{label(pair.name)}<br>{name}: {in_words(amount)} parameters"
-            for pair, amount in zip(rows, amounts, strict=True)
-        ]
-        texts = [short(amount) if amount else "none" for amount in amounts]
-        series.append(Series(name, [sign * amount for amount in amounts], colors, texts=texts, words=words))
-        anchor = {"xref": "paper", "yref": "paper", "yanchor": "bottom", "xanchor": "left" if sign < 0 else "right"}
-        heads.append(note(f"<b>← {name}</b>" if sign < 0 else f"<b>{name} →</b>", max(0, sign), 1, **anchor))
-    return bars(
-        [label(pair.name) for pair in rows],
-        series,
-        theme,
-        end=0.0,
-        xaxis={"range": [-max(left, default=1) - room, max(right, default=1) + room], **measured("parameters")},
-        annotations=heads,
-        shapes=[upright(0, width=1, color="rgba(128,128,128,0.9)")],
-        barmode="overlay",
-        bargap=0.3,
-        height=96 + 34 * max(len(rows), 3),
-        margin={"t": 34},
-        showlegend=False,
-    )
-
-
-def butterfly_table(comparison: Comparison, *, by_part: bool = False) -> list[dict[str, object]]:
-    """The bars as a table, with the totals."""
+def comparison_table(comparison: Comparison) -> list[dict[str, object]]:
+    """Each component that has parameters in either network, with its parameters in both; the last row is the total."""
     left, right = comparison.left, comparison.right
     left_name, right_name = left.name, right.name if right.name != left.name else f"{right.name} again"
-    rows: list[dict[str, object]] = [
-        {"Part": pair.name, left_name: pair.left, right_name: pair.right, "Difference": pair.right - pair.left}
-        for pair in pairs(comparison, by_part=by_part)
+    counts = [
+        (f"{section.name}: {row.name}", *row.parameters)
+        for section in comparison.sections
+        for row in section.rows
+        if any(row.parameters)
     ]
-    whole = {"Part": "All", left_name: left.parameters, right_name: right.parameters}
-    return [*rows, {**whole, "Difference": right.parameters - left.parameters}]
+    return [
+        {"Component": name, left_name: before, right_name: after, "Difference": after - before}
+        for name, before, after in (*counts, ("All", left.parameters, right.parameters))
+    ]

@@ -277,7 +277,7 @@ def _tree(view: BranchView) -> None:
         size, node, drawing = tree_panel(
             system.slug, state, key=state.key(f"tree.{system.slug}"), below=below, **wanted
         )
-        state.set(size=size, node=node, drawing=None if drawing == "tree" else drawing)
+        state.set(size=size, node=node, drawing=drawing)
         _parent_link(system, size)
     _foot(view)
 

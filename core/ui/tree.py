@@ -1,4 +1,4 @@
-"""A system's module tree: walkable, drawn, and as text. It shows stored trees, so it needs no torch.
+"""A system's module tree: drawn, walkable, and as text. It shows stored trees, so it needs no torch.
 
 The walkable tree: a component that follows WAI-ARIA's tree view pattern.
 
@@ -33,7 +33,7 @@ from core.ui.formulas import symbols
 from core.ui.glossary import caption, info, markdown, terms, warning
 from core.ui.links import PageState, page_link
 from core.ui.page import plain, theme, told_outside
-from core.ui.panel import chart, offer_chart, offer_table
+from core.ui.panel import chart, offer_chart
 from core.ui.tables import data_table
 
 
@@ -106,8 +106,8 @@ def _item(
 
 
 VIEWS = {
-    "tree": "Tree",
     "treemap": "Treemap",
+    "tree": "Tree",
     "sunburst": "Sunburst",
     "text": "As text",
 }
@@ -127,17 +127,17 @@ def tree_panel(
     node: str | None = None,
     drawing: str | None = None,
     below: Callable[[str, str], None] | None = None,
-) -> tuple[str | None, str | None, str]:
-    """Draw a system's tree in all forms; return the selected (size, node path, drawing).
+) -> tuple[str | None, str | None, str | None]:
+    """Draw a system's tree in all forms; return the selected (size, node path, drawing), None for the defaults.
 
-    The arguments come from the link; size and node are None for the defaults. A size that the system lacks gets
-    a warning and the default; without a published architecture, a sentence says so and nothing is drawn.
-    ``below`` draws below the details of a node, given size and path.
+    The arguments come from the link. A node opens the walkable tree, where it is selected; otherwise the areas open. A
+    size that the system lacks gets a warning and the default; without a published architecture, a sentence says so and
+    nothing is drawn. ``below`` draws below the details of a node, given size and path.
     """
     system = catalogue.get(slug)
     if not system.sizes:
         _no_tree(system)
-        return None, None, "tree"
+        return None, None, None
     try:
         chosen = size_of(slug, size)
     except OutOfRange as error:
@@ -168,7 +168,7 @@ def tree_panel(
             "View",
             list(VIEWS),
             format_func=VIEWS.__getitem__,
-            default=drawing if drawing in VIEWS else "tree",
+            default=drawing if drawing in VIEWS else _opening(node),
             key=f"{key}.view",
             label_visibility="collapsed",
             required=True,
@@ -182,12 +182,21 @@ def tree_panel(
     if view == "tree":
         picked = _walk(system, name, root, key, picked, below)
     elif view in ("treemap", "sunburst"):
-        _picture(system, name, root, state, key, view)
+        areas(root, f"{system.name} {name}", state, f"{key}.{view}.{name}", f"{system.slug}-{name}", view=view)
+        legend(root)
+        if not told_outside():
+            caption(f"{_words('Try: areas')} {_notice(root)}")
     else:
         _text(slug, root, key)
     with st.expander(_words("Memory and operations")):
         computed_table(system, name)
-    return (None if name == system.default_size.name else name), (picked or None), view
+    usual = name == system.default_size.name
+    return None if usual else name, picked or None, None if view == _opening(picked) else view
+
+
+def _opening(node: str | None) -> str:
+    """The view that opens where the link names none."""
+    return "tree" if node else "treemap"
 
 
 def _walk(
@@ -290,22 +299,30 @@ def _roles(node: ModuleNode) -> None:
         )
 
 
-def _picture(system: System, size: str, root: ModuleNode, state: PageState, key: str, view: str) -> None:
+def areas(
+    root: ModuleNode,
+    network: str,
+    state: PageState,
+    key: str,
+    file: str,
+    *,
+    view: str = "treemap",
+    height: int = figures.HEIGHT,
+) -> None:
+    """Draw the modules of a network as areas, with the files of the drawing and its table at the foot of the page.
+
+    Args:
+        view: ``treemap`` or ``sunburst``.
+    """
     draw = figures.treemap if view == "treemap" else figures.sunburst
-    figure = draw(root, theme=theme())
     largest = max(figures.legend_rows(root), key=lambda row: row[2])
-    network = f"{system.name} {size}"
     alt = _words("Alt: areas", view=VIEWS[view], network=network, part=largest[0], share=f"{largest[3]:.0%}")
-    chart(figure, key=f"{key}.{view}.{size}", alt=alt)
-    offer_chart(state, f"{key}.{view}.{size}", f"{VIEWS[view]}: {network}", f"{system.slug}-{view}", alt)
-    _legend(root)
-    if not told_outside():
-        caption(f"{_words('Try: areas')} {_notice(root)}")
+    chart(draw(root, theme=theme(), height=height), key=key, alt=alt)
     table = Table.from_records(figures.share_table(root))
-    offer_table(state, table, _words("Modules"), "shares", f"{system.slug}-parameters")
+    offer_chart(state, key, f"{VIEWS[view]}: {network}", f"{file}-{view}", alt, table)
 
 
-def _legend(root: ModuleNode) -> None:
+def legend(root: ModuleNode) -> None:
     """Draw the legend of colors, which are the app's own."""
     chips = "".join(
         f'<span style="display:inline-flex;align-items:center;gap:.4rem;margin-right:1.1rem;white-space:nowrap">'

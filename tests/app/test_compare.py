@@ -91,7 +91,9 @@ def test_two_trees_open_with_an_example_and_no_torch_is_needed() -> None:
     assert "BERT base" in html_of(at)
     assert "ALBERT base" in html_of(at)
     assert "atlas-two" in html_of(at)
-    assert len(protos(at, "plotly_chart")) == 1
+    assert len(protos(at, "plotly_chart")) == 2
+    assert "Treemap of BERT base by parameters. The largest component is feed-forward, 52%" in described(at)
+    assert "Treemap of ALBERT base by parameters." in described(at)
 
 
 def test_another_system_starts_with_its_usual_size() -> None:
@@ -105,7 +107,7 @@ def test_another_system_starts_with_its_usual_size() -> None:
 
 
 def test_only_differences_leaves_out_what_is_the_same() -> None:
-    at = opened("catalogue", tab="trees", left="bert", right="roberta", rows="differences", bars="parts")
+    at = opened("catalogue", tab="trees", left="bert", right="roberta", rows="differences")
     html = html_of(at)
     assert html.count("<details") == 1
     assert "token embeddings" in html

@@ -69,7 +69,7 @@ def test_facts_link_the_first_mention_of_a_term() -> None:
         ("catalogue", {"tab": "trees"}, "rotary-positions", "Components are matched"),
         ("glossary", {"tab": "corrections"}, "module-tree", "of them with a computation"),
         ("decoder", {"system": "mistral"}, "rotary-positions", "The small Llama trained here"),
-        ("encoder", {"tab": "tree"}, "embedding", "**Try** the arrow keys"),
+        ("encoder", {"tab": "tree"}, "embedding", "Areas show parameters"),
     ],
 )
 def test_lines_that_are_made_as_the_page_runs_link_their_terms(

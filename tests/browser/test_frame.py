@@ -105,6 +105,7 @@ def test_the_list_of_the_family_opens_a_system_by_keyboard(visitor: Visitor) -> 
 
 def test_tree_is_walked_and_searched_by_keyboard(visitor: Visitor) -> None:
     page = visitor.open("/decoder?system=gpt-3&tab=tree")
+    page.get_by_role("radio", name="Tree", exact=True).click()
     expect(page.get_by_text(re.compile("174[.,]6")).first).to_be_visible()
     tree = page.get_by_role("tree")
     root = tree.get_by_role("treeitem").first

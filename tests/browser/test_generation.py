@@ -124,7 +124,8 @@ def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
 
 def test_two_trees_by_keyboard(visitor: Visitor) -> None:
     page = visitor.open("/catalogue?tab=trees&left=bert&right=roberta")
-    expect(page.get_by_role("figure", name=re.compile("Parameters of BERT base to the left"))).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("Treemap of BERT base"))).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("Treemap of RoBERTa base"))).to_be_visible()
     attention = page.locator("summary", has_text="Self-attention")
     queries = page.get_by_role("rowheader", name=re.compile("queries"))
     expect(queries).to_be_hidden()  # a group in which nothing differs is closed at first

@@ -40,7 +40,7 @@ def test_back_returns_to_the_view_that_was_left(traveller: Visitor) -> None:
     hidden = page.get_by_role("group", name="Tokens of the sentence").locator("[aria-pressed=true]")
     expect(hidden).to_have_text([re.compile("cat")])
     page.get_by_role("radio", name="Module tree").click()
-    expect(page.get_by_role("tree")).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("^Treemap of BERT"))).to_be_visible()
     expect(page).to_have_url(re.compile("tab=tree"))
     page.go_back()
     expect(sentence).to_have_value(TEXT)

@@ -127,7 +127,7 @@ def words(app: AppTest) -> str:
 def test_a_link_opens_every_view(slug: str, view: str) -> None:
     app = run(slug=slug, drawing=view)
     assert app.segmented_control(key="tree.view").value == view
-    assert f"drawing={view}" in words(app)
+    assert f"drawing={None if view == 'treemap' else view}" in words(app)
     assert "parameters, shared tensors once" in words(app)
 
 
@@ -138,6 +138,15 @@ def test_a_link_opens_its_size_and_node() -> None:
     one = 1024 * 1024 + 1024
     assert f"**{24 * one:,}** parameters in 24 copies, {one:,} in one: **7.5%** of the network." in said
     assert app.latex[0].value.strip("$ \n").startswith("y = x W")
+
+
+def test_the_areas_open_first_and_a_node_opens_the_list() -> None:
+    assert run(slug="bert").segmented_control(key="tree.view").value == "treemap" == next(iter(VIEWS))
+    node = run(slug="bert", node="encoder.layer.0-11.intermediate")
+    assert node.segmented_control(key="tree.view").value == "tree"
+    assert "drawing=None" in words(node)
+    both = run(slug="bert", node="encoder.layer.0-11.intermediate", drawing="treemap")
+    assert "drawing=treemap" in words(both)
 
 
 def test_another_size_keeps_the_place() -> None:

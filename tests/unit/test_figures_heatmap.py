@@ -11,8 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from core.anatomy.compare import compare
-from core.figures import attention, block, costs, heads, lines, masks, parallel, parameters, vectors, vocabulary
+from core.figures import attention, block, costs, heads, lines, masks, parallel, vectors, vocabulary
 from core.figures.attention import score_grid
 from core.figures.heatmap import inks
 from core.figures.predictions import compared_alt, compared_bars
@@ -98,7 +97,6 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
         [EVIL, "b"], [(EVIL, (3.0, 4.0))], [BLUE], measure="BLEU", number="{:.1f}".format, theme=theme
     ),
     "tokens": lambda theme: vocabulary.token_bars([TokenizedText(EVIL, (EVIL, "b"), ("a",), 0)], BLUE, theme=theme),
-    "two networks": lambda theme: parameters.butterfly(compare("bert", "distilbert"), theme=theme),
     "vocabulary": lambda theme: vocabulary.growth([(1, 50.0), (2, 40.0)], [(1, 60.0)], 2, theme=theme),
 }
 
@@ -121,7 +119,7 @@ def test_numbers_at_the_ends_of_bars_say_what_they_count() -> None:
         texts = [text for trace in figure.data if trace.type == "bar" for text in trace.text or ()]
         if any(bare.fullmatch(text) for text in texts):
             counts[name] = figure.layout.xaxis.title.text
-    assert counts == {"BLEU": "BLEU", "tokens": "tokens", "two networks": "parameters"}
+    assert counts == {"BLEU": "BLEU", "tokens": "tokens"}
 
 
 def test_what_is_allowed_has_a_dot_and_says_so() -> None:

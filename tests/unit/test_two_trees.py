@@ -15,8 +15,7 @@ from core.anatomy.store import tree
 from core.attention.inside import modules
 from core.checkpoints.families import FAMILIES
 from core.errors import OutOfRange, UnknownSystem
-from core.figures.parameters import butterfly, butterfly_table, pairs
-from core.theme import LIGHT
+from core.figures.parameters import comparison_table
 
 SYSTEMS = [system.slug for system in catalogue.systems() if system.sizes]
 KINDS = ("bert", "gpt-2", "t5", "albert", "mamba")
@@ -156,23 +155,12 @@ def test_unknown_systems_and_sizes_are_sentences() -> None:
         compare("bert", "albert", "enormous")
 
 
-@pytest.mark.parametrize("by_part", [False, True])
-def test_bars_and_table_have_every_parameter(by_part: bool) -> None:
-    found = compare("bert", "t5")
-    drawn = pairs(found, by_part=by_part)
-    assert sum(bar.left for bar in drawn) == anatomy.tree("bert").total
-    assert sum(bar.right for bar in drawn) == anatomy.tree("t5").total
-    rows = butterfly_table(found, by_part=by_part)
-    assert rows[-1]["Difference"] == anatomy.tree("t5").total - anatomy.tree("bert").total
-    assert len(rows) == len(drawn) + 1
-    figure = butterfly(found, by_part=by_part, theme=LIGHT)
-    left, right = figure.data
-    assert all(amount <= 0 for amount in left.x)
-    assert [-amount for amount in left.x] == [bar.left for bar in drawn]
-    assert list(right.x) == [bar.right for bar in drawn]
-    low, high = figure.layout.xaxis.range
-    assert low < min(left.x)
-    assert high > max(right.x)
+def test_the_table_has_every_parameter() -> None:
+    *rows, total = comparison_table(compare("bert", "t5"))
+    for side in ("BERT base", "T5 small"):
+        assert sum(row[side] for row in rows) == total[side] == anatomy.tree(side.split()[0].lower()).total
+    assert total["Difference"] == sum(row["Difference"] for row in rows)
+    assert {"BERT base", "BERT base again"} < comparison_table(compare("bert", "bert"))[0].keys()
 
 
 NAMED = {

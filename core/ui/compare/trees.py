@@ -1,4 +1,4 @@
-"""The section Two trees: two networks aligned module by module: same, changed, new and removed.
+"""The section Two trees: two networks drawn, and aligned module by module: same, changed, new and removed.
 
 The list of modules is HTML: the left one, the verdict, the right one; groups open and close. ``details`` and tables
 are native elements, so that all of it works by keyboard. Everything is escaped.
@@ -12,28 +12,26 @@ from html import escape
 import streamlit as st
 
 from core import anatomy, catalogue
-from core.anatomy.compare import VERDICTS, Comparison, PairedPart, Verdict, compare, words
+from core.anatomy.compare import VERDICTS, Comparison, PairedPart, Side, Verdict, compare, words
 from core.anatomy.compare import Section as Group
 from core.anatomy.meaning import Piece
 from core.catalogue.schema import System
 from core.figures.labels import in_words, short
-from core.figures.parameters import butterfly, butterfly_table
+from core.figures.parameters import comparison_table
 from core.table import Table
 from core.ui.glossary import info, plain_terms, unbuilt
-from core.ui.links import page_link
-from core.ui.page import css, plain, theme
-from core.ui.panel import Panel
+from core.ui.links import PageState, page_link
+from core.ui.page import css, plain
+from core.ui.panel import offer_table
 from core.ui.param import Choice, settings_menu
 from core.ui.section import Section, View
 from core.ui.tables import STYLE, Cell, Code, Part, TableRow, TextTable, html
+from core.ui.tree import areas, legend
 
 LEFT = Choice(name="left", label="From", default="bert", options={}, resets=("left-size",))
 RIGHT = Choice(name="right", label="To", default="albert", options={}, resets=("right-size",))
 LEFT_SIZE = Choice(name="left-size", label="From: size", options={})
 RIGHT_SIZE = Choice(name="right-size", label="To: size", options={})
-BARS = Choice(
-    name="bars", label="Bars", options={"groups": "By group", "parts": "By component"}, style="row", hide_label=True
-)
 ROWS = Choice(
     name="rows",
     label="Components",
@@ -54,13 +52,18 @@ def two_trees(view: View) -> None:
         sizes = (_size(LEFT_SIZE, left), _size(RIGHT_SIZE, right))
         values = settings_menu(state, *sizes, tag=f"{left.slug}.{right.slug}")
     comparison = compare(left.slug, right.slug, *values.values())
-    _bars(comparison, view)
+    networks = ("left", comparison.left), ("right", comparison.right)
+    for column, (place, network) in zip(st.columns(2, gap="medium"), networks, strict=True):
+        with column:
+            _drawing(network, state, state.key(f"areas.{place}.{network.name}"))
     _parts(comparison, view)
     st.subheader("What changed and why", anchor=False)
     for column, system in zip(st.columns(2), (left, right), strict=True):
         with column:
             _record(system)
     view.note("Matched")
+    title, file = f"{comparison.left.name} and {comparison.right.name}", f"{left.slug}-{right.slug}-parameters"
+    offer_table(state, Table.from_records(comparison_table(comparison)), title, "compared", file)
 
 
 def _size(param: Choice, system: System) -> Choice:
@@ -74,24 +77,12 @@ def _size(param: Choice, system: System) -> Choice:
     return param.with_(label=f"{param.label} of {system.name}", options=options, default=default)
 
 
-def _bars(comparison: Comparison, view: View) -> None:
-    by_part = BARS.draw(view.state) == "parts"
-    rows = butterfly_table(comparison, by_part=by_part)
-    widest = max(rows[:-1], key=lambda row: abs(int(str(row["Difference"]))))
-    Panel(
-        "parameters-compared",
-        f"Parameters of {comparison.left.name} and {comparison.right.name}",
-        butterfly(comparison, by_part=by_part, theme=theme()),
-        view.words.part(
-            "Alt",
-            left=comparison.left.name,
-            right=comparison.right.name,
-            groups=f"{len(rows) - 1} {'components' if by_part else 'groups of components'}",
-            widest=str(widest["Part"]),
-            difference=in_words(abs(int(str(widest["Difference"])))),
-        ),
-        Table.from_records(rows),
-    ).draw(view.state)
+def _drawing(network: Side, state: PageState, key: str) -> None:
+    """The modules of one network as areas, as its module tree opens with."""
+    root = anatomy.tree(network.slug, network.size)
+    st.subheader(f"{plain(network.name)}: {in_words(root.total)} parameters", anchor=False)
+    areas(root, network.name, state, key, f"{network.slug}-{network.size}", height=_HEIGHT)
+    legend(root)
 
 
 def _parts(comparison: Comparison, view: View) -> None:
@@ -120,6 +111,7 @@ def _record(system: System) -> None:
     page_link(system.branch, f"Module tree of {plain(system.name)}", query, icon=":material/account_tree:")
 
 
+_HEIGHT = 380
 _MOST = 2
 """Modules of one side that are named; the rest are counted."""
 _STYLE = css("two-trees")
@@ -182,4 +174,4 @@ def _tensors(piece: Piece) -> str:
     return f"{piece.cls}{': ' if shapes else ''}{' + '.join(shapes)}{copies}"
 
 
-TREES = Section("trees", two_trees, (LEFT, LEFT_SIZE, RIGHT, RIGHT_SIZE, BARS, ROWS))
+TREES = Section("trees", two_trees, (LEFT, LEFT_SIZE, RIGHT, RIGHT_SIZE, ROWS))
