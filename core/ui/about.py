@@ -14,8 +14,8 @@ from core import __version__
 from core.catalogue.load import DATA
 from core.doctor import NEEDED
 from core.settings import ROOT
+from core.ui.corrections import EVIDENCE, citations_list
 from core.ui.section import Section, View
-from core.ui.sources.corrections import EVIDENCE, citations_list
 from core.ui.tables import TableRow, TextTable, text_table
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from core.catalogue.questions import choices, questions
 from core.catalogue.results import COLUMNS, of_system, results
+from core.ui.catalogue.questions import figures_table
 from core.ui.facts import main_results
-from core.ui.results.questions import figures_table
 from tests.pages import html_of, link, opened, protos, shown, widget
 
 CASES = list({case.kind: (question.slug, case.slug) for question in questions() for case in question.cases}.values())

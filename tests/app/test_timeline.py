@@ -14,9 +14,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.figures.lineage import family
+from core.ui.catalogue.timeline import family_table, growth, steps
 from core.ui.glossary import Linker
 from core.ui.tables import inline
-from core.ui.timeline import family_table, growth, steps
 from tests.pages import html_of, opened, protos, shown
 
 FAMILY = family()

@@ -11,7 +11,7 @@ import pytest
 from core import engine, links, session
 from core.content import content
 from core.finetuning.setup import Setup
-from core.ui.finetuning.inputs import cells
+from core.ui.training.inputs import cells
 from tests.pages import described, html_of, opened, shown, widget
 
 QUICK = {"epochs": "1", "trained": "head"}

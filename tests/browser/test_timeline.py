@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core.figures.lineage import Entry, family, line_of
-from core.ui.timeline import PICTURE, component_data
+from core.ui.catalogue.timeline import PICTURE, component_data
 from tests.browser.conftest import MOUNT, Visitor
 
 FAMILY = family()

@@ -10,7 +10,7 @@ import pytest
 from core import anatomy, catalogue
 from core.figures.lineage import Entry, entries, family, leap, line_of, middle, records, tops
 from core.figures.timeline import AXIS, ORDER, SYMBOLS, Box, Drawing, by_size, key, lanes, radius, span_of
-from core.ui.timeline import WIDTHS, component_data, sizes_in_words
+from core.ui.catalogue.timeline import WIDTHS, component_data, sizes_in_words
 
 FAMILY = family()
 SPAN = span_of(FAMILY)

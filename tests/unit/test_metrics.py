@@ -7,7 +7,7 @@ import pytest
 from core.content import content
 from core.errors import AtlasError
 from core.language import metrics
-from core.ui.finetuning.glue import parse
+from core.ui.training.glue import parse
 
 
 def test_the_metrics_by_hand() -> None:

@@ -22,7 +22,7 @@ from core.anatomy.sheet import (
     sheet,
     sheet_table,
 )
-from core.ui.compare.table import pins_table, sheet_html
+from core.ui.catalogue.table import pins_table, sheet_html
 from core.ui.glossary import Linker
 from core.ui.tables import html as table_html
 

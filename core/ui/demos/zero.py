@@ -8,13 +8,13 @@ from core import anatomy, catalogue
 from core.costs import shape_of
 from core.efficiency.fit import Plan
 from core.figures.labels import in_bytes
-from core.ui.calculators import setup
-from core.ui.calculators.memory import by_devices, needed, stage_bars
+from core.ui.catalogue import calculator
+from core.ui.catalogue.memory import by_devices, needed, stage_bars
 from core.ui.formulas import formula
 from core.ui.section import Section, View
 
-REPLICAS = setup.REPLICAS.with_(default=64)
-TENSOR = setup.TENSOR.with_(default=4)
+REPLICAS = calculator.REPLICAS.with_(default=64)
+TENSOR = calculator.TENSOR.with_(default=4)
 
 
 def zero(view: View) -> None:
@@ -23,10 +23,10 @@ def zero(view: View) -> None:
     size = system.default_size.name
     shape = shape_of(system.slug, size)
     assert shape is not None  # a decoder
-    chosen = setup.Chosen(system, size, anatomy.tree(system.slug, size), shape)
+    chosen = calculator.Chosen(system, size, anatomy.tree(system.slug, size), shape)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        _, device = setup.choose_device(state)
-        gigabytes = device.memory if device else setup.MEMORY.draw(state)
+        _, device = calculator.choose_device(state)
+        gigabytes = device.memory if device else calculator.MEMORY.draw(state)
         replicas, tensor = REPLICAS.draw(state), TENSOR.draw(state)
     plan = Plan(data=replicas, tensor=tensor, stage=1, length=chosen.length.default or 1)
     bars = stage_bars(chosen, plan)
@@ -38,4 +38,4 @@ def zero(view: View) -> None:
         formula("zero")
 
 
-ZERO = Section("zero", zero, (setup.DEVICE, setup.MEMORY, REPLICAS, TENSOR), folder="demos")
+ZERO = Section("zero", zero, (calculator.DEVICE, calculator.MEMORY, REPLICAS, TENSOR), folder="demos")

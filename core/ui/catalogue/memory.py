@@ -13,7 +13,7 @@ from core.efficiency import fit
 from core.figures.costs import Bar, Growth, device_lines, held_alt, held_bars, held_rows
 from core.figures.labels import in_bytes, in_words
 from core.table import Table
-from core.ui.calculators import setup
+from core.ui.catalogue import calculator
 from core.ui.formulas import formula
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
@@ -34,9 +34,9 @@ def memory(view: View) -> None:
     answer = st.container(key="atlas-answer")  # first also where the columns lie below each other
     left, right = st.columns([1, 1.7], gap="large")
     with left:
-        chosen, menu = setup.choose(state), st.container()
-        name, device = setup.choose_device(state)
-        box = setup.MEMORY.with_(default=device.memory if device else setup.MEMORY.default)
+        chosen, menu = calculator.choose(state), st.container()
+        name, device = calculator.choose_device(state)
+        box = calculator.MEMORY.with_(default=device.memory if device else calculator.MEMORY.default)
         known = (box,) if device else ()  # what only the visitor knows is no setting
         gigabytes = 0.0 if device else box.draw(state, tag=name)
         use, count, tag = USE.draw(state), chosen.root.parameters, f"{chosen.tag}.{name}"
@@ -44,13 +44,13 @@ def memory(view: View) -> None:
         if use == "run":
             bits = BITS.with_(label="Bits per weight").draw(state)
             with menu:
-                values = settings_menu(state, *known, chosen.length, setup.BATCH, tag=tag)
+                values = settings_menu(state, *known, chosen.length, calculator.BATCH, tag=tag)
             gigabytes = values.get(box.name, gigabytes)
-            request = (bits, values[setup.LENGTH.name], values[setup.BATCH.name])
+            request = (bits, values[calculator.LENGTH.name], values[calculator.BATCH.name])
             bars = [Bar("your settings", fit.inference_memory(count, chosen.shape, *request).parts, chosen=True)]
             remedies = fit.inference_remedies(count, chosen.shape, *request, gigabytes)
         else:
-            plan, values = setup.choose_plan(state, chosen, menu, *known, tag=tag)
+            plan, values = calculator.choose_plan(state, chosen, menu, *known, tag=tag)
             gigabytes = values.get(box.name, gigabytes)
             bars = stage_bars(chosen, plan)
             remedies = fit.training_remedies(count, chosen.shape, plan, gigabytes)
@@ -89,12 +89,12 @@ def memory(view: View) -> None:
             formula(key)
         if use == "train":
             view.note("Left out")
-        st.caption(f"{view.words.part('Memories')} {setup.device_sources()}")
+        st.caption(f"{view.words.part('Memories')} {calculator.device_sources()}")
         notes = " ".join(f"{device.name}: {device.note}" for device in devices().values() if device.note)
         st.caption(plain(notes))
 
 
-def stage_bars(chosen: setup.Chosen, plan: fit.Plan) -> list[Bar]:
+def stage_bars(chosen: calculator.Chosen, plan: fit.Plan) -> list[Bar]:
     """The memory of one device in each stage of ZeRO; that of the plan is the chosen one."""
     count, shape = chosen.root.parameters, chosen.shape
     return [
@@ -119,7 +119,7 @@ def needed(view: View, slug: str, bars: Sequence[Bar], gigabytes: float) -> None
     Panel(slug, title, figure, held_alt(bars, limit), Table.from_records(rows)).draw(view.state)
 
 
-def by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan, gigabytes: float) -> None:
+def by_devices(view: View, chosen: calculator.Chosen, plan: fit.Plan, gigabytes: float) -> None:
     """The memory of one device with more and more replicas of a plan, in each stage of ZeRO, up to 1,024 of them."""
     replicas = [2**power for power in range(11)]
     parts = plan.tensor * plan.pipeline
@@ -145,5 +145,10 @@ def by_devices(view: View, chosen: setup.Chosen, plan: fit.Plan, gigabytes: floa
 
 
 MEMORY = Section(
-    "memory", memory, (setup.SYSTEM, setup.SIZE, setup.DEVICE, setup.MEMORY, USE, BITS, setup.LENGTH, *setup.PLAN)
+    "memory",
+    memory,
+    (
+        *(calculator.SYSTEM, calculator.SIZE, calculator.DEVICE, calculator.MEMORY, USE, BITS),
+        *(calculator.LENGTH, *calculator.PLAN),
+    ),
 )

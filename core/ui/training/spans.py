@@ -23,12 +23,12 @@ from core.finetuning.spans import Passage
 from core.language.tokens import style
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning.run import SENTENCE, TRAINED, trained_epochs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.section import View
 from core.ui.tables import TextTable, text_table
+from core.ui.training.run import SENTENCE, TRAINED, trained_epochs
 
 QUESTION = SENTENCE.with_(label="Held-out question")
 

@@ -16,7 +16,7 @@ from core.costs.configuration import STYLES, Configuration, meaning, start
 from core.figures import parameters as figures
 from core.figures.labels import in_words, percent
 from core.table import Table
-from core.ui.calculators.setup import BOXES, SIZE, SYSTEM, choose_system
+from core.ui.catalogue.calculator import BOXES, SIZE, SYSTEM, choose_system
 from core.ui.formulas import formula
 from core.ui.glossary import plain_terms
 from core.ui.links import PageState

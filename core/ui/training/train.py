@@ -8,11 +8,11 @@ import streamlit as st
 
 from core.content import content
 from core.finetuning import spans, tags
-from core.ui.finetuning.classes import PARAMS, classes
-from core.ui.finetuning.run import MODEL, SENTENCE, TEXTS, TRAINED, set_and_model
-from core.ui.finetuning.spans import answer_spans
-from core.ui.finetuning.tags import token_labels
 from core.ui.section import Section, View
+from core.ui.training.classes import PARAMS, classes
+from core.ui.training.run import MODEL, SENTENCE, TEXTS, TRAINED, set_and_model
+from core.ui.training.spans import answer_spans
+from core.ui.training.tags import token_labels
 
 
 def train(view: View) -> None:

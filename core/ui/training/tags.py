@@ -17,11 +17,11 @@ from core.finetuning.setup import Setup, usual_pooling
 from core.language.tokens import style
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning.run import SENTENCE, TRAINED, trained_epochs
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent
 from core.ui.panel import offer_table
 from core.ui.section import View
+from core.ui.training.run import SENTENCE, TRAINED, trained_epochs
 
 
 def token_labels(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:

@@ -33,14 +33,6 @@ from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
 from core.finetuning.setup import RATE as USUAL_RATE
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning.run import (
-    PAIRED,
-    TRAINED,
-    Epochs,
-    labeled_texts,
-    trained_epochs,
-    without_network,
-)
 from core.ui.glossary import caption
 from core.ui.objectives.picture import picture as token_picture
 from core.ui.page import accent, theme
@@ -48,6 +40,14 @@ from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Seed, settings_menu
 from core.ui.section import View
 from core.ui.tables import data_table
+from core.ui.training.run import (
+    PAIRED,
+    TRAINED,
+    Epochs,
+    labeled_texts,
+    trained_epochs,
+    without_network,
+)
 
 FORMAT = Choice(name="format", label="Input format", options={})
 POOLING = Choice(name="read", label="The head reads", options={})

@@ -10,13 +10,13 @@ import streamlit as st
 from core.content import content
 from core.objectives.example import Cell
 from core.table import Table
-from core.ui.finetuning import glue
 from core.ui.glossary import caption, markdown
 from core.ui.objectives.picture import picture
 from core.ui.page import accent
 from core.ui.panel import offer_table
 from core.ui.param import Choice
 from core.ui.section import Section, View
+from core.ui.training import glue
 
 FORMAT = Choice(name="format", label="Model and task", options={}, width=345)
 

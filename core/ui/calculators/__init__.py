@@ -1,1 +1,0 @@
-"""The sections of the group Calculators of the page Catalogue."""

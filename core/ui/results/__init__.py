@@ -1,1 +1,0 @@
-"""The section Results of the page Catalogue: questions with their charts, and every figure in one table."""

@@ -1,1 +1,0 @@
-"""Sections of the page Catalogue: the live models, and two of them on one sentence."""
