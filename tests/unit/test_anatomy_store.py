@@ -25,7 +25,6 @@ from core.anatomy.roles import (
 )
 from core.anatomy.store import explain, explanations, printed
 from core.errors import NoArchitecture, OutOfRange, UnknownSystem
-from lab.trees import pack
 
 ALL = [(system.slug, size.name) for system in catalogue.systems() for size in system.sizes]
 
@@ -175,22 +174,6 @@ def test_unknown_names_get_a_sentence() -> None:
         anatomy.tree("../bert")
     with pytest.raises(OutOfRange, match="base, large"):
         anatomy.tree("bert", "huge")
-
-
-def test_pack_and_unpack_are_inverse() -> None:
-    node = ModuleNode(
-        "",
-        "Net",
-        "a=1",
-        (
-            ModuleNode(
-                "0-1", "Part", "", repeat=2, tensors=(("w", (2, 3)), ("b", (3,))), ties=(("w", "x.w"),)
-            ).counted(),
-        ),
-        buffers=(("ids", (1, 4)),),
-    ).counted()
-    assert node.parameters == 6
-    assert store.unpack(json.loads(json.dumps(pack(node)))) == node
 
 
 def leaf(name: str, cls: str = "Linear", **fields: object) -> ModuleNode:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 import pytest
-import torch
 
 from core import patterns
 from core.attention.inside.block import wires
@@ -24,9 +21,6 @@ from core.figures.masks import stream_maps, stream_table, stream_words
 from core.theme import BLUE, DARK, LIGHT, VERMILION
 from core.ui.attention.block import component_data
 from core.ui.attention.step import inputs_of
-from lab import evaluate_decoders, evaluate_encoders
-from tests import tiny
-from tests.tinyfamilies import loaded
 
 TOKENS = ("[CLS]", "<b>cat</b>", "sat")
 
@@ -210,28 +204,3 @@ def test_bars_go_up_where_the_memory_helps_and_lines_stand_between_segments() ->
     assert bars.customdata[2] == "token 3, “&lt;c&gt;”: +1.50 bits"
     assert [line.x0 for line in figure.layout.shapes] == [2.5, 4.5]
     assert "lowers the surprisal of 2 of the 3 tokens after it" in saved_alt(saved, 2)
-
-
-def test_a_model_that_knows_nothing_costs_the_same_in_every_order(tmp_path: Path) -> None:
-    checkpoint = loaded(tiny.tiny_xlnet(tmp_path / "x"), "permutation-lm", "atlas-xlnet")
-    for parameter in checkpoint.model.parameters():
-        parameter.data.zero_()
-    texts = ["The cat sat on the mat.", "Tom gave Anna a red ball."]
-    found = evaluate_encoders.order_surprisal(checkpoint, texts)
-    size = checkpoint.model.config.vocab_size
-    assert list(found.values()) == pytest.approx([math.log2(size)] * 3, rel=1e-5)
-    with torch.no_grad():  # a bias that always says "the"
-        checkpoint.model.lm_loss.bias[checkpoint.tokenizer.convert_tokens_to_ids("the")] = 5.0
-    hits = evaluate_encoders.permuted_words(checkpoint, ["the the the the the the the."])
-    assert hits == dict.fromkeys(hits, 100.0)
-
-
-def test_the_memory_saves_nothing_of_a_model_that_knows_nothing(tmp_path: Path) -> None:
-    checkpoint = loaded(tiny.tiny_transformer_xl(tmp_path / "x"), "causal-lm", "atlas-transformer-xl")
-    for parameter in checkpoint.model.parameters():
-        parameter.data.zero_()
-    text = " ".join(tiny.SENTENCES[:6])
-    found = evaluate_decoders.with_and_without_memory(checkpoint, [text])
-    count = len(checkpoint.tokenizer(text)["input_ids"])
-    bits = count * math.log2(checkpoint.model.config.vocab_size) / len(text.encode())
-    assert list(found.values()) == pytest.approx([bits] * 2, rel=1e-5)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 
 from core.attention.architectures.disentangled import COMPONENTS, by_distance, read, supported
 from core.checkpoints.recurrent import BidirectionalLM
 from core.errors import NoAttentionMatrix
 from core.vectors.elmo import combined
-from lab.objectives.encoder import new_encoder as new_model
 
 SHAPE = {
     "type": "deberta-v2",
@@ -27,6 +27,13 @@ SHAPE = {
     "share_att_key": True,
     "norm_rel_ebd": "layer_norm",
 }
+
+
+def new_model(settings: dict[str, Any], vocabulary: int) -> Any:
+    config = transformers.AutoConfig.for_model(
+        settings["type"], vocab_size=vocabulary, **{name: settings[name] for name in settings if name != "type"}
+    )
+    return transformers.AutoModelForPreTraining.from_config(config, attn_implementation="eager")
 
 
 def model(**changes: Any) -> Any:

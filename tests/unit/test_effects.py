@@ -19,7 +19,6 @@ from core.attention.roles.relations import RelationCounts
 from core.attention.roles.rolefiles import RELATION_COLUMNS, Effect
 from core.checkpoints.registry import bundled_root
 from core.errors import AtlasError
-from lab.heads import write_rows
 
 
 def head(slug: str, layer: int, number: int, **more: object) -> HeadRow:
@@ -101,7 +100,8 @@ def test_the_better_direction_is_the_one_whose_interval_begins_higher(tmp_path: 
         ("atlas", "obj", "head to dependent", 1, 2, 3, 0, 1, 2),
         ("other", "obj", "dependent to head", 1, 1, 10, 10, 1, 0),
     ]
-    write_rows(tmp_path / "m.csv", RELATION_COLUMNS, rows)
+    lines = [",".join(map(str, row)) for row in (RELATION_COLUMNS, *rows)]
+    (tmp_path / "m.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = rolefiles.best_relations("m", folder=tmp_path)
     assert list(found) == ["obj"]
     assert found["obj"].direction == "dependent to head"  # 70 of 100 begins at 60%, 3 of 3 at 44%

@@ -133,15 +133,6 @@ def test_bits_per_byte_of_what_does_not_fit_are_not_made_up(checkpoint_dir: Path
     assert bits_per_byte(checkpoints.load("dir-tiny-gpt2"), TEXT * 10) is None
 
 
-def test_bits_per_byte_agree_with_the_cards_measure() -> None:
-    """The card's measure reads the same text with the same beginning."""
-    from lab.measures import bits_per_byte as measured
-
-    loaded = checkpoints.load("atlas-gpt-2")
-    text = "Once upon a time there was a little girl who lived in a house near the river."
-    assert bits_per_byte(loaded, text) == pytest.approx(measured(loaded, text), rel=1e-5)
-
-
 def test_weight_on_both_sides_by_hand() -> None:
     """A head that looks both ways, one that looks back, and one on itself."""
     both = [[0.5, 0.5, 0.0], [0.4, 0.2, 0.4], [0.0, 0.5, 0.5]]  # only the middle word has words on both sides

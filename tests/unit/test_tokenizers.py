@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from math import exp, isclose
 from pathlib import Path
@@ -21,7 +20,6 @@ from core.tokenizers.cut import Lost, Tokenization, cut, lost, measured, normali
 from core.tokenizers.known import FAMILIES, TokenizerInfo, end_of_word, engine, known, ranks, scores
 from core.tokenizers.samples import MOST, SAMPLES, languages, whole
 from core.tokenizers.share import counted, shares
-from lab import tokenizers as plain_bpe
 
 HERE = {one.slug: one for one in known()}
 FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
@@ -76,16 +74,6 @@ def test_one_word_under_every_kind_by_hand() -> None:
     assert pieces("words", "The owl xyzzy.") == ["the", "owl", "[UNK]", "."]
 
 
-def test_wordpiece_numbers_its_characters_in_the_same_order_in_every_process() -> None:
-    """The library's own order is that of a hash table, which each process seeds anew."""
-    tokenizer = plain_bpe.wordpiece(iter(["banana bandana cabana", "zebra kayak"]), 40)
-    vocab = tokenizer.get_vocab()
-    inside = [piece for piece in sorted(vocab, key=vocab.__getitem__) if piece.startswith("##") and len(piece) == 3]
-    assert inside == sorted(inside)
-    assert [vocab[name] for name in plain_bpe.BERT.values()] == list(range(5))
-    assert tokenizer.encode("banana [MASK] cabana").tokens[2] == "[MASK]"
-
-
 def test_plain_bpe_marks_the_end_of_a_word_and_keeps_capitals() -> None:
     found = cut(HERE["bpe"], "The owl, the 猫!")
     assert [token.piece for token in found.tokens] == ["The</w>", "owl</w>", ",</w>", "the</w>", "<unk>", "!</w>"]
@@ -96,19 +84,6 @@ def test_plain_bpe_marks_the_end_of_a_word_and_keeps_capitals() -> None:
     assert [token.continuation for token in inside[:2]] == [False, True]
     assert (last.piece, last.continuation) == ("owl</w>", False)
     assert "owl</w>" not in [token.piece for token in inside]
-
-
-def test_its_merges_are_learned_by_count_and_end_at_words() -> None:
-    """Of “ab ab abc”, ab</w> has two and ab before c one: a b</w> is joined first, then a b, then ab c</w>."""
-    tokenizer = plain_bpe.plain_bpe(lambda: ["ab ab abc"], 20)
-    merges = json.loads(tokenizer.to_str())["model"]["merges"]
-    assert [tuple(pair) for pair in merges] == [("a", "b</w>"), ("a", "b"), ("ab", "c</w>")]
-    assert tokenizer.encode("abc ab").tokens == ["abc</w>", "ab</w>"]
-    assert tokenizer.decode(tokenizer.encode("abc ab").ids) == "abc ab"
-    assert tokenizer.encode("abx").tokens == ["ab", "<unk>"]
-    assert tokenizer.get_added_tokens_decoder() == {}
-    pieces_ = "<unk> b</w> c</w> a b c ab</w> ab abc</w>"
-    assert sorted(tokenizer.get_vocab(), key=tokenizer.token_to_id) == pieces_.split()
 
 
 def test_pieces_say_where_they_stand_and_whether_they_go_on() -> None:
