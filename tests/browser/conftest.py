@@ -93,6 +93,13 @@ STANDS = """
 
 What follows a skeleton is hidden until its part has come, and takes no focus before.
 """
+NOTING = """
+(shown) => {
+  window.noted = [];
+  new MutationObserver(() => window.noted.push(shown.textContent)).observe(shown, { childList: true });
+}
+"""
+"""Notes what an element shows from here on and for seconds alone: a slow machine may look when it has gone."""
 LEAVE = r"""
 (path) => {
   const own = new RegExp(`^st-key-${location.pathname.split("/").at(-1)}-\d+-`);

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import ViewportSize, expect
 
 from core.content import content
-from tests.browser.conftest import LAPTOP, ROOT, Visitor
+from tests.browser.conftest import LAPTOP, NOTING, ROOT, Visitor
 
 PAGES = sorted({path.stem for path in (ROOT / "pages").glob("*.py")} - {"home"})
 
@@ -49,8 +49,10 @@ TEXT = "the cat sat on the mat"
 
 def test_copy_link_and_reset(visitor: Visitor) -> None:
     page = visitor.open(f"/encoder?{urlencode({'model': 'dir-tiny-bert', 'text': TEXT, 'mask': '2'})}")
+    page.locator("button:text-is('Copy link') + [role=status]").evaluate(NOTING)
     page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_text("Copied")).to_be_visible()
+    page.wait_for_function("window.noted.length")
+    assert page.evaluate("window.noted[0]") == "Copied"
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     page.get_by_role("button", name="Reset").click()
     expect(page.get_by_role("textbox", name="Sentence")).not_to_have_value(TEXT)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from playwright.sync_api import Locator, expect
 
 from core.table import FORMULA_PREFIXES
-from tests.browser.conftest import WAIT_MS, Visitor
+from tests.browser.conftest import NOTING, WAIT_MS, Visitor
 
 
 def test_a_wide_tree_scrolls_in_its_own_box_on_a_narrow_screen(visitor: Visitor) -> None:
@@ -90,11 +90,14 @@ def test_the_picture_is_stepped_by_key_and_drawn_deeper(visitor: Visitor) -> Non
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Numbers", exact=True).click()
     expect(page.get_by_role("row", name=re.compile("^token"))).to_be_visible()
+    expect(heading).to_have_text("2 of 15. Tokens")
+    heading.evaluate(NOTING)
     page.locator(".stage").focus()
     page.keyboard.press(" ")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    expect(heading).to_have_text("3 of 15. Token embeddings")
+    page.wait_for_function("window.noted.length")
     page.keyboard.press(" ")
+    assert page.evaluate("window.noted[0]") == "3 of 15. Token embeddings"
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     visitor.settle()
 
