@@ -9,7 +9,8 @@ A component whose message counts what the visitor did draws an answer only if ``
 count: an answer to an older click must not undo a newer one.
 
 Streamlit may draw a component anew before the drawing before has ended: what a script returns ends what its own drawing
-has begun, listeners and timers, and nothing of a newer one.
+has begun, listeners and timers, and nothing of a newer one. Between two drawings a key may come: what
+hears the page's keys and messages is added once, and goes with the element.
 """
 
 from __future__ import annotations

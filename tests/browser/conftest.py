@@ -72,8 +72,9 @@ async ([html, css, js, data]) => {
     end?.();
     end = begin(data);
   };
+  window.end = () => end?.();
   window.overlap = (data) => {
-    end?.();
+    window.end();
     const first = begin(data);
     end = begin(data);
     first?.();
@@ -82,7 +83,8 @@ async ([html, css, js, data]) => {
 """
 """A component alone in a page: its values arrive in ``window.sent``, ``window.again(data)`` draws it anew.
 
-``window.overlap(data)`` draws it twice, and ends the first drawing after the second has begun.
+``window.overlap(data)`` draws it twice, and ends the first drawing after the second has begun; ``window.end()`` ends
+the drawing that stands, as Streamlit does a moment before the next.
 """
 STANDS = """
 () => document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")?.checkVisibility()

@@ -15,7 +15,9 @@ export default function (component) {
     frames().forEach(tell);
   };
   follow();
-  const listen = (event) => {
+  // As long as the component stands: a message may come between two drawings.
+  state.hears ??= (event) => {
+    if (!parentElement.isConnected) return window.removeEventListener("message", state.hears);
     const { atlas, open, ready } = event.data ?? {};
     if (atlas !== state.data.frame || !frames().includes(event.source)) return;
     if (ready && state.show) tell(event.source);
@@ -31,6 +33,5 @@ export default function (component) {
       state.send("sent", { open, count: state.count });
     }, 500);
   };
-  window.addEventListener("message", listen);
-  return () => window.removeEventListener("message", listen);
+  window.addEventListener("message", state.hears); // which adds it once
 }

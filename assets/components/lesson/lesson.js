@@ -101,7 +101,6 @@ export default function (component) {
   }
   rise(box, data);
   remember(data);
-  const stop = new AbortController();
   // A press before the answer to the one before it counts from the step that was asked for.
   if (!(box.count > data.count)) Object.assign(box, { count: data.count, at: data.step });
   box.press = (event) => {
@@ -114,6 +113,10 @@ export default function (component) {
     box.count += 1;
     setTriggerValue("sent", { count: box.count, step: box.at });
   };
-  document.addEventListener("keydown", box.press, { signal: stop.signal });
-  return () => stop.abort();
+  // As long as the box stands: a key may come between two drawings.
+  box.hears ??= (event) => {
+    if (box.isConnected) box.press(event);
+    else document.removeEventListener("keydown", box.hears);
+  };
+  document.addEventListener("keydown", box.hears); // which adds it once
 }

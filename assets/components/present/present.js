@@ -87,16 +87,15 @@ export default function (component) {
     }
   }, 250);
   adjust();
-  const listen = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !parentElement.isConnected) return;
+  // As long as the button stands: a key may come between two drawings.
+  state.hears ??= (event) => {
+    if (!parentElement.isConnected) return window.removeEventListener("keydown", state.hears, true);
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.composedPath()[0].matches?.(FIELDS)) return;
     const key = state.on ? event.key === "Escape" && !document.querySelector(OPEN) : event.key.toLowerCase() === "p";
     if (key) turn(!state.on);
   };
   // Before what the page itself closes with Escape has gone.
-  window.addEventListener("keydown", listen, true);
-  return () => {
-    clearInterval(timer);
-    window.removeEventListener("keydown", listen, true);
-  };
+  window.addEventListener("keydown", state.hears, true); // which adds it once
+  return () => clearInterval(timer);
 }

@@ -398,10 +398,11 @@ export default function (component) {
   else words(view);
   if (!fresh && turned) draw(view, true);
   // Arrow keys step while nothing else has the focus; the space bar scrolls the page unless it is presented.
-  const press = (event) => {
+  // As long as the picture stands: a key may come between two drawings.
+  view.hears ??= (event) => {
+    if (!root.isConnected) return window.removeEventListener("keydown", view.hears);
     const free = event.target === document.body && (view.least || event.key.startsWith("Arrow"));
-    if (root.isConnected && !event.defaultPrevented && (free || isRemote(view, event))) onKey(view, event);
+    if (!event.defaultPrevented && (free || isRemote(view, event))) onKey(view, event);
   };
-  window.addEventListener("keydown", press);
-  return () => window.removeEventListener("keydown", press);
+  window.addEventListener("keydown", view.hears); // which adds it once
 }
