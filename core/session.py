@@ -28,7 +28,7 @@ from core.vectors import elmo, occurrences, plane
 from core.vectors.contextual import ContextualMeasures, measure
 from core.vectors.occurrences import WordVectors
 from core.vectors.plane import Plane
-from core.vectors.reading import Reading, read
+from core.vectors.reading import Reading, read_states
 
 results = Cache(lambda: settings().result_bytes)
 """The cache of all visitors, with a share of the memory budget.
@@ -123,7 +123,7 @@ def rewritten_trace(
 @cached()
 def reading(slug: str, text: str) -> Reading:
     """Every token's vector after every layer of ``slug`` over ``text``: up to 0.5 MB for a short sentence."""
-    return elmo.read(text) if slug == elmo.SLUG else engine.run(read, slug, text)
+    return elmo.read_elmo(text) if slug == elmo.SLUG else engine.run(read_states, slug, text)
 
 
 @cached()

@@ -142,7 +142,7 @@ def operations(objective: Objective) -> float:
     shapes = []
     for trunk in trunks:
         root = describe(trunk)
-        shapes.append((shape.read(trunk.config, type(trunk).__name__, "encoder", root), root))
+        shapes.append((shape.shape_of_config(trunk.config, type(trunk).__name__, "encoder", root), root))
     predicting = _weights(full.cls.predictions) if generator is None else _weights(generator) - _weights(trunks[1])
     classifying = 0 if generator is None else _weights(full.discriminator_predictions)
 

@@ -28,7 +28,7 @@ from core.vectors.contextual import ContextualMeasures, measure
 from core.vectors.mix import TOPIC, LearnedMix
 from core.vectors.occurrences import Line, tokens_within, words
 from core.vectors.precomputed import FOLDER, LAYER_COLUMNS, rows_of
-from core.vectors.reading import Reading, read, readable
+from core.vectors.reading import Reading, read_states, readable
 from lab.mix import TASKS, classes, learn_task
 
 GAP = "[MASK]"
@@ -129,7 +129,7 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
             )
     for slug in slugs:
         own = slug == elmo.SLUG
-        reads = elmo.read if own else partial(read, checkpoints.load(slug))
+        reads = elmo.read_elmo if own else partial(read_states, checkpoints.load(slug))
         measured = contextual(reads, sentences())
         tasks = mixes(reads, annotated()) + mixes(reads, on_topics()) if own else ()
         write(output or FOLDER, slug, measured, tasks)

@@ -155,7 +155,7 @@ def name(system: str) -> str:
     return names().systems.get(system, system)
 
 
-def read(path: Path, plain_names: Names) -> tuple[Result, ...]:
+def read_results(path: Path, plain_names: Names) -> tuple[Result, ...]:
     """The rows of a file. Raises :class:`BadResult` for the first invalid one."""
     with path.open(encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines)
@@ -233,7 +233,7 @@ def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
 @lru_cache(maxsize=1)
 def results() -> tuple[Result, ...]:
     """All results, file by file. Raises :class:`BadResult`, also where a measure has two units or two directions."""
-    rows = tuple(result for path in sorted(FOLDER.glob("*.csv")) for result in read(path, names()))
+    rows = tuple(result for path in sorted(FOLDER.glob("*.csv")) for result in read_results(path, names()))
     by_slug: dict[str, Measure] = {}
     for result in rows:
         first = by_slug.setdefault(result.measure.slug, result.measure)

@@ -123,7 +123,7 @@ _GATES = frozenset({"gate_proj", "wi_0", "gate_up_proj", "Wi"})
 _CAUSAL = ("LMHeadModel", "ForCausalLM", "ModelWithLMHead")
 
 
-def read(config: Any, architecture: str, branch: str, root: ModuleNode) -> Shape:
+def shape_of_config(config: Any, architecture: str, branch: str, root: ModuleNode) -> Shape:
     """The shape behind a configuration.
 
     Args:
@@ -286,7 +286,7 @@ def read_shape(system: System, size: Size) -> Shape | None:
     with of_record(system.slug, size.name):
         settings = configuration(size.config, size.overrides, named(size.architecture))
     try:
-        return read(settings, size.architecture, system.branch, anatomy.tree(system.slug, size.name))
+        return shape_of_config(settings, size.architecture, system.branch, anatomy.tree(system.slug, size.name))
     except AttributeError:
         return None
 

@@ -25,7 +25,7 @@ from core.sparse import windowed
 from core.sparse.layout import Sparsity, cost
 
 
-def scores(system: System, tokens: int, block: int = Sparsity().block_size) -> int | None:
+def score_count(system: System, tokens: int, block: int = Sparsity().block_size) -> int | None:
     """Scores of one head over ``tokens`` tokens, the mean of the layers; None without a published shape.
 
     ``block``: tokens in a block of BigBird, as published or another number.

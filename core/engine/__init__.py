@@ -45,7 +45,7 @@ TASKS = frozenset(
         "language.translate": "align rewrite translate_along",
         "vectors.input_embeddings": "input_embeddings",
         "vectors.positions": "distance_terms rotary_vectors score_terms",
-        "vectors.reading": "read",
+        "vectors.reading": "read_states",
     }.items()
     for name in names.split()
 )

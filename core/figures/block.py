@@ -208,7 +208,7 @@ def weights(
     return _map(folded, queries, keys, theme, "amounts", (0.0, most), "weight", selected=selected)
 
 
-def scores(
+def score_map(
     values: Floats,
     queries: Sequence[str],
     keys: Sequence[str],

@@ -98,7 +98,7 @@ def f1(predicted: str, answer: str) -> float:
     return 2 * shared / (words[0].total() + words[1].total()) if shared else 0.0
 
 
-def scores(predicted: Sequence[str], data: Sequence[Example]) -> tuple[float, float]:
+def exact_and_f1(predicted: Sequence[str], data: Sequence[Example]) -> tuple[float, float]:
     """The shares of exact matches, and the mean F1."""
     pairs = [(text, truth(example)) for text, example in zip(predicted, data, strict=True)]
     return fmean(f1(*pair) == 1 for pair in pairs), fmean(f1(*pair) for pair in pairs)
@@ -139,7 +139,7 @@ def random_span(example: Example, most: int = 3) -> tuple[float, float]:
     """Baseline: the expected exact match and F1 of a span of 1 to ``most`` words drawn at random."""
     words = _WORDS.findall(example.second)
     spans = [" ".join(words[a:b]) for a in range(len(words)) for b in range(a + 1, min(a + most, len(words)) + 1)]
-    return scores(spans, [example] * len(spans))
+    return exact_and_f1(spans, [example] * len(spans))
 
 
 def baselines(data: Sequence[Example]) -> dict[str, tuple[float, float]]:
@@ -147,8 +147,8 @@ def baselines(data: Sequence[Example]) -> dict[str, tuple[float, float]]:
     drawn = [random_span(example) for example in data]
     return {
         "random": (fmean(em for em, _ in drawn), fmean(own for _, own in drawn)),
-        "capitalized": scores([capitalized(example) for example in data], data),
-        "overlap": scores([overlap(example) for example in data], data),
+        "capitalized": exact_and_f1([capitalized(example) for example in data], data),
+        "overlap": exact_and_f1([overlap(example) for example in data], data),
     }
 
 

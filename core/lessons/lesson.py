@@ -278,7 +278,7 @@ def _view_problem(step: Step, models: Collection[str]) -> str | None:
     choices: dict[str, Collection[str]] = {"model": models}
     if step.page in _BY_SYSTEM:
         choices["system"] = {system.slug for system in catalogue.systems()}
-    _, refused = links.read(step.page, step.query, choices)
+    _, refused = links.read_query(step.page, step.query, choices)
     return refused[0].sentence if refused else None
 
 

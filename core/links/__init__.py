@@ -1,7 +1,7 @@
 """Deep links: the name, default and range of every parameter that a URL of the app can carry.
 
-A page's state is a flat mapping from names to plain values. :func:`read` parses a raw query into that mapping, with a
-message for each refused parameter; :func:`write` is its inverse and leaves defaults out. A text of more than
+A page's state is a flat mapping from names to plain values. :func:`read_query` parses a raw query into it, with a
+message for each refused parameter; :func:`write_query` is its inverse and leaves defaults out. A text of more than
 ``MAX_LINK_CHARS`` characters is packed; one that is still too long is left out, and the page says so.
 
 Neither torch nor streamlit is imported: a link can be checked in a test or built in a notebook.
@@ -45,7 +45,7 @@ def defaults(page: str) -> dict[str, Value]:
     return {name: parameter.default for name, parameter in PAGES[page].items()}
 
 
-def read(
+def read_query(
     page: str, query: Mapping[str, str], choices: Mapping[str, Collection[str]] | None = None
 ) -> tuple[dict[str, Value], tuple[Refusal, ...]]:
     """The state of ``query``, and the refused parameters, which take their default.
@@ -97,7 +97,7 @@ def _moved(query: Mapping[str, str]) -> dict[str, str]:
     return moved
 
 
-def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
+def write_query(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
     """The shortest query for ``state``, and whether a text was left out because it is too long for a link.
 
     For a page whose sections are not imported yet, the query holds all of ``state``.
@@ -122,6 +122,6 @@ def write(page: str, state: Mapping[str, Value]) -> tuple[dict[str, str], bool]:
 
 def url(page: str, state: Mapping[str, Value]) -> str:
     """A relative link to ``page`` with ``state``, e.g. ``/encoder?system=bert``."""
-    query, _ = write(page, state)
+    query, _ = write_query(page, state)
     path = "/" if page == "home" else f"/{page}"
     return f"{path}?{urlencode(query)}" if query else path

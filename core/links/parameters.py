@@ -61,7 +61,7 @@ Value = str | int | float | tuple[int, ...] | tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of a set of words; with ``allowed`` empty, the page passes the set to :func:`read`."""
+    """One of a set of words; with ``allowed`` empty, the page passes the set to :func:`read_query`."""
 
     default: str | None = None
     allowed: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Integers:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words joined by commas (``minilm,atlas-t5``), at most ``most`` of them; the page passes the set to :func:`read`.
+    """Words joined by commas (``minilm,atlas-t5``), at most ``most``: the page passes the set to :func:`read_query`.
 
     None stands for all of them.
     """

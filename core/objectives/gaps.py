@@ -43,7 +43,9 @@ def rouge1(sentence: Sequence[str], rest: Sequence[str], *, unique: bool = False
     return 2 * shared / (own.total() + others.total()) if shared else 0.0
 
 
-def scores(sentences: Sequence[Sequence[str]], chosen: Sequence[int] = (), *, unique: bool = False) -> list[float]:
+def rouge_scores(
+    sentences: Sequence[Sequence[str]], chosen: Sequence[int] = (), *, unique: bool = False
+) -> list[float]:
     """For each sentence: ROUGE1-F1 of it and the ``chosen`` ones against all others; 0 for a chosen one."""
     bags = [words(sentence) for sentence in sentences]
     result: list[float] = []
@@ -69,11 +71,11 @@ def choose(
         return tuple(sorted(int(i) for i in rng.permutation(len(sentences))[:count]))
     unique = how.endswith("uniq")
     if how.startswith("ind"):
-        own = scores(sentences, unique=unique)
+        own = rouge_scores(sentences, unique=unique)
         return tuple(sorted(sorted(range(len(own)), key=lambda i: -own[i])[:count]))
     chosen: list[int] = []
     while len(chosen) < count:
-        own = scores(sentences, chosen, unique=unique)
+        own = rouge_scores(sentences, chosen, unique=unique)
         chosen.append(max((i for i in range(len(own)) if i not in chosen), key=own.__getitem__))
     return tuple(sorted(chosen))
 

@@ -122,7 +122,7 @@ def end_of_word(info: TokenizerInfo) -> str:
 
 
 @lru_cache(maxsize=16)
-def scores(info: TokenizerInfo) -> Mapping[str, float]:
+def piece_scores(info: TokenizerInfo) -> Mapping[str, float]:
     """The natural logarithm of the probability of every piece of a Unigram vocabulary."""
     return {str(piece): float(score) for piece, score in data(info)["vocab"]}
 

@@ -204,7 +204,7 @@ def open_page(page: str) -> PageState:
     if stored is None or (addressed and query != stored.link):
         if stored is not None and ahead:
             _leave(page, stored)
-        values, refused = links.read(page, query)
+        values, refused = links.read_query(page, query)
         left = st.session_state.get(_LEFT, {}).pop((page, urlencode(query)), None) if by_history() else None
         ahead = left is not None
         shown = None if _EPOCH in st.session_state else _epoch_shown(page)
@@ -214,7 +214,7 @@ def open_page(page: str) -> PageState:
             link=query,
             sent=address if stored is None else stored.sent,
             # Where the browser shows the page already, its widgets may be ahead of its URL.
-            shortest=links.write(page, values)[0] if ahead else None if shown is None else query,
+            shortest=links.write_query(page, values)[0] if ahead else None if shown is None else query,
             refused=tuple(refusal.sentence for refusal in refused),
         )
         st.session_state[_EPOCH] = stored.epoch
@@ -244,7 +244,7 @@ def open_page(page: str) -> PageState:
 def close_page(state: PageState) -> None:
     """Write the state to the URL if they differ."""
     stored: _Stored = st.session_state[_slot(state.page)]
-    query, too_long = links.write(state.page, state.values)
+    query, too_long = links.write_query(state.page, state.values)
     if state.values.get("tab") != stored.values.get("tab") and _is_ahead(state.page, stored):
         _leave(state.page, stored)
     stored.values = dict(state.values)
@@ -280,7 +280,7 @@ def store(key: str, values: Mapping[str, Value]) -> None:
 
 def _is_ahead(page: str, stored: _Stored) -> bool:
     """Whether widgets have sent values since a run last wrote the page's URL."""
-    return stored.shortest is not None and links.write(page, stored.values)[0] != stored.shortest
+    return stored.shortest is not None and links.write_query(page, stored.values)[0] != stored.shortest
 
 
 def _leave(page: str, stored: _Stored) -> None:
@@ -320,7 +320,7 @@ def go_to(page: str, query: Mapping[str, str], *, here: str) -> NoReturn:
     """
     forget_sentence()
     if page == here and _slot(page) in st.session_state:
-        take_up(page, links.read(page, query)[0])
+        take_up(page, links.read_query(page, query)[0])
         st.rerun()
     st.session_state.pop(_slot(page), None)
     st.switch_page(f"pages/{page}.py", query_params=dict(query))
@@ -329,8 +329,8 @@ def go_to(page: str, query: Mapping[str, str], *, here: str) -> NoReturn:
 def shortest_query(page: str) -> dict[str, str]:
     """The shortest query for what ``page`` shows, or showed last."""
     stored: _Stored | None = st.session_state.get(_slot(page))
-    values = links.read(page, st.query_params.to_dict())[0] if stored is None else stored.values
-    return links.write(page, values)[0]
+    values = links.read_query(page, st.query_params.to_dict())[0] if stored is None else stored.values
+    return links.write_query(page, values)[0]
 
 
 def by_history() -> bool:
@@ -488,7 +488,7 @@ def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None
         section: the one that is shown.
         whole: whether a link can carry anything; else there is nothing to copy or to reset.
     """
-    query = urlencode(links.write(state.page, state.values)[0])
+    query = urlencode(links.write_query(state.page, state.values)[0])
     data: dict[str, object] = {"tab": section, "query": query}
     if state.page != "home":
         data["page"] = state.page

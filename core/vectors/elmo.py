@@ -61,8 +61,8 @@ def model() -> Any:
     return network.eval().requires_grad_(False)
 
 
-def read(text: str) -> Reading:
-    """The embeddings and both layers of a text, (3, n, 2d). Raises as `core.vectors.reading.read`."""
+def read_elmo(text: str) -> Reading:
+    """The embeddings and both layers of a text, (3, n, 2d). Raises as `core.vectors.reading.read_states`."""
     tokens, typed = tokens_of(tokenizing(), text)
     ids = torch.tensor([[token.id for token in tokens]])
     with torch.inference_mode():

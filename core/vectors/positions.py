@@ -188,7 +188,7 @@ def distance_terms(checkpoint: Checkpoint, text: str) -> dict[str, ByDistance]:
 
     Raises:
         InputUnusable: the scores have no such term.
-        InputEmpty, InputTooLong: as `core.vectors.reading.read`.
+        InputEmpty, InputTooLong: as `core.vectors.reading.read_states`.
     """
     _, layers = _layers(checkpoint, text)
     names = [name for name in TERMS if name in layers[0][1].terms]
@@ -206,7 +206,7 @@ def score_terms(checkpoint: Checkpoint, text: str) -> ScoreComponents:
 
     Raises:
         InputUnusable: the scores have no such terms.
-        InputEmpty, InputTooLong: as `core.vectors.reading.read`.
+        InputEmpty, InputTooLong: as `core.vectors.reading.read_states`.
     """
     tokens, layers = _layers(checkpoint, text)
     if layers[0][0].names.score != "two_stream":
@@ -267,7 +267,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
 
     Raises:
         InputUnusable: its queries are not rotated, or are known only after the rotation.
-        InputEmpty, InputTooLong: as `core.vectors.reading.read`.
+        InputEmpty, InputTooLong: as `core.vectors.reading.read_states`.
     """
     tokens, _ = tokens_of(checkpoint, text)
     layers = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])

@@ -40,11 +40,11 @@ class Reading:
 
 
 def readable(spec: CheckpointSpec) -> bool:
-    """Whether :func:`read` can run a checkpoint: adapters have no layers of their own."""
+    """Whether :func:`read_states` can run a checkpoint: adapters have no layers of their own."""
     return spec.ready and not spec.offers("classifies texts")
 
 
-def read(checkpoint: Checkpoint, text: str) -> Reading:
+def read_states(checkpoint: Checkpoint, text: str) -> Reading:
     """Run ``checkpoint`` over ``text``.
 
     Raises:
@@ -61,7 +61,7 @@ def read(checkpoint: Checkpoint, text: str) -> Reading:
 
 
 def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:
-    """(the input tokens, the cleaned text); errors as :func:`read`."""
+    """(the input tokens, the cleaned text); errors as :func:`read_states`."""
     if not readable(checkpoint.spec):
         raise InputUnusable(
             f"{checkpoint.spec.name} has the layers of another model and small adapters between them. Choose that "

@@ -52,7 +52,7 @@ def test_home_opens_with_a_prediction_and_three_doors() -> None:
 def test_the_masked_word_and_the_head_open_on_the_attention_page(text: str, masked: str) -> None:
     at = opened("home", text=text)
     (query,) = [link.query_string for link in protos(at, "page_link") if "layer=" in link.query_string]
-    assert masked in links.read("attention", dict_of(query))[0].values()
+    assert masked in links.read_query("attention", dict_of(query))[0].values()
 
 
 def dict_of(query: str) -> dict[str, str]:
@@ -133,7 +133,7 @@ def understood(href: str) -> bool:
         "source": {f"00{number}" for number in range(5)},
         "paper": set(names().papers),
     }
-    return links.read(page, dict(parse_qsl(parts.query)), choices)[1] == ()
+    return links.read_query(page, dict(parse_qsl(parts.query)), choices)[1] == ()
 
 
 @pytest.mark.parametrize(("page", "query", "fewest"), DRAWN.values(), ids=DRAWN)

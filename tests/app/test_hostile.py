@@ -42,7 +42,7 @@ def test_nonsense_in_every_parameter_gets_a_sentence_each(name: str) -> None:
     wrong = {param.name: "</script><script>" for param in typed} | {"nonsense": "1"}
     at = opened(page, **tab(page, section), **wrong)
     said = words(" ".join(warning.value for warning in at.warning))
-    refused = links.read(page, wrong)[1]
+    refused = links.read_query(page, wrong)[1]
     assert [refusal.name for refusal in refused if refusal.sentence not in said] == []
     menus = {p.name: p.label for p in typed if isinstance(p, Choice) and not p.options}  # judged by the section
     heard = {name for name, label in menus.items() if re.search(f"“{re.escape(label)}( of [^”]+)?” cannot be", said)}

@@ -41,7 +41,7 @@ def test_each_architecture_opens_filled_and_bounded(architecture: str) -> None:
         for door in step["doors"]:
             page, _, query = door["href"].lstrip("/").partition("?")
             values = {name: value for name, _, value in (pair.partition("=") for pair in query.split("&") if query)}
-            assert links.read(page, values)[1] == ()
+            assert links.read_query(page, values)[1] == ()
     widget(at.text_input, "Text").set_value(LONG).run()
     assert len(json.dumps(data(at))) < MOST_BYTES
 

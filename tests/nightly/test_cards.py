@@ -9,7 +9,7 @@ from core.checkpoints.registry import get, part_of
 from core.vectors import precomputed
 from core.vectors.contextual import anisotropy_baseline
 from core.vectors.occurrences import Line, words
-from core.vectors.reading import read
+from core.vectors.reading import read_states
 from lab import evaluate
 from lab.vectors import sentences
 from tests.lab.test_training_recipes import BUNDLED, QUICK, states_what_is_measured
@@ -34,6 +34,6 @@ def test_the_drafts_card_states_what_is_measured() -> None:
 def test_vectors_in_context_are_measured_again() -> None:
     checkpoint = checkpoints.load("atlas-distilbert")
     lines = [Line(number, "", text) for number, text in enumerate(sentences(), 1)]
-    found = words(lines, lambda text: read(checkpoint, text))
+    found = words(lines, lambda text: read_states(checkpoint, text))
     again = [anisotropy_baseline(vectors, found.lines) for vectors in found.vectors]
     assert again == pytest.approx([one.baseline for one in precomputed.layers("atlas-distilbert")], abs=2e-4)

@@ -109,7 +109,7 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "vectors.positions:distance_terms": ("atlas-t5", lambda _: (SENTENCE,)),
     "vectors.positions:rotary_vectors": ("atlas-llama", lambda _: (SENTENCE,)),
     "vectors.positions:score_terms": ("atlas-transformer-xl", lambda _: (SENTENCE,)),
-    "vectors.reading:read": ("minilm", lambda _: (SENTENCE,)),
+    "vectors.reading:read_states": ("minilm", lambda _: (SENTENCE,)),
 }
 
 

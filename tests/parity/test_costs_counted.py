@@ -25,7 +25,7 @@ from core.costs.operations import (
     state_bytes_per_token,
     towers,
 )
-from core.costs.shape import read
+from core.costs.shape import shape_of_config
 
 _BERT = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 97}
 _LLAMA = {**_BERT, "num_key_value_heads": 2, "max_position_embeddings": 64}
@@ -82,7 +82,7 @@ def _built(case: str) -> tuple[Any, Shape, Any]:
     torch.manual_seed(0)
     model = getattr(t, architecture)(made).eval()
     root = describe(model)
-    return model, read(made, architecture, branch, root), root
+    return model, shape_of_config(made, architecture, branch, root), root
 
 
 def test_the_operations_of_two_towers_are_those_that_torch_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def test_a_token_pays_for_the_experts_that_it_uses() -> None:
     with torch.device("meta"):
         model = t.MixtralForCausalLM(config)
     root = describe(model)
-    shape = read(config, "MixtralForCausalLM", "decoder", root)
+    shape = shape_of_config(config, "MixtralForCausalLM", "decoder", root)
     one = 2 * 3 * 32 * 64 * 2 + 2 * 32 * 8  # two experts of three matrices, and the router
     attention = 2 * (32 * 32 + 2 * 32 * 16 + 32 * 32)
     assert forward(shape, root, 1).matrices == 3 * (one + attention) + 2 * 32 * 97
@@ -197,12 +197,12 @@ def test_deepseek_keeps_a_latent_and_a_rotary_key() -> None:
     }
     config = t.DeepseekV3Config(**small)
     model = t.DeepseekV3ForCausalLM(config).eval()
-    shape = read(config, "DeepseekV3ForCausalLM", "decoder", describe(model))
+    shape = shape_of_config(config, "DeepseekV3ForCausalLM", "decoder", describe(model))
     with torch.no_grad():
         cache = model(_ids(TOKENS), use_cache=True).past_key_values
     held = sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
     assert held == cache_bytes(shape, TOKENS, width=4) == 2 * TOKENS * (12 + 4) * 4
-    full = read(t.DeepseekV3Config(), "DeepseekV3ForCausalLM", "decoder", describe(model))
+    full = shape_of_config(t.DeepseekV3Config(), "DeepseekV3ForCausalLM", "decoder", describe(model))
     assert cache_bytes(full, 1) == 61 * (512 + 64) * 2
 
 

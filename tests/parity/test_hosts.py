@@ -41,7 +41,7 @@ from core.language.translate import rewrite
 from core.language.types import Decoding
 from core.vectors import positions
 from core.vectors.nearest import embedding_matrix
-from core.vectors.reading import read
+from core.vectors.reading import read_states
 from tests import tinyfamilies, tinyhosts
 from tests.tinyfamilies import MASKED, PLAIN, loaded, text_for, tokenizer_of
 
@@ -86,7 +86,7 @@ def views_of(checkpoint: Checkpoint) -> list[Callable[[], object]]:
         lambda: block(checkpoint, text, 0),
         lambda: lens.trajectory(checkpoint, text),
         lambda: word_attention(checkpoint, PLAIN),
-        lambda: read(checkpoint, PLAIN),
+        lambda: read_states(checkpoint, PLAIN),
         lambda: positions.distance_terms(checkpoint, PLAIN),
         lambda: positions.position_embeddings(checkpoint),
         lambda: positions.rotary_vectors(checkpoint, PLAIN),

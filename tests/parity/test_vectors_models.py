@@ -21,7 +21,7 @@ from core.vectors.input_embeddings import input_embeddings
 from core.vectors.nearest import embedding_matrix, in_vocabulary, static_vectors, vocabulary
 from core.vectors.occurrences import word_vectors
 from core.vectors.positions import rotated, sinusoids, slopes, t5_bucket
-from core.vectors.reading import read, readable
+from core.vectors.reading import read_states, readable
 from tests import tinyfamilies
 
 TEXT = "The cat sat on the mat and looked at the dog."
@@ -41,7 +41,7 @@ def test_states_are_the_librarys(name: str) -> None:
     checkpoint = tiny(name)
     if not readable(checkpoint.spec):
         pytest.skip("adapters have no layers of their own")
-    found = read(checkpoint, TEXT)
+    found = read_states(checkpoint, TEXT)
     model: Any = copy.deepcopy(checkpoint.model)
     ids = torch.tensor([[token.id for token in found.tokens]])
     given = {"input_ids": ids}
@@ -65,7 +65,7 @@ def test_what_the_library_runs_otherwise_ends_in_its_states(name: str) -> None:
     if name not in tinyfamilies.FAMILIES:
         pytest.skip("no tiny model of this family")
     checkpoint = tiny(name)
-    found = read(checkpoint, TEXT)
+    found = read_states(checkpoint, TEXT)
     ids = torch.tensor([[token.id for token in found.tokens]])
     model: Any = checkpoint.model
     with torch.inference_mode():
@@ -93,7 +93,9 @@ def test_what_the_library_runs_otherwise_ends_in_its_states(name: str) -> None:
 @pytest.mark.parametrize("slug", BUNDLED)
 def test_every_bundled_model_gives_a_words_vectors(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
-    made = word_vectors(checkpoint, "dog", "a | The dog barks.\nb | I saw a dog.", lambda text: read(checkpoint, text))
+    made = word_vectors(
+        checkpoint, "dog", "a | The dog barks.\nb | I saw a dog.", lambda text: read_states(checkpoint, text)
+    )
     assert len(made.own.occurrences) == 2
     assert made.static_own.shape[1] == made.own.vectors.shape[2] == embedding_matrix(checkpoint).shape[1]
     assert np.isfinite(made.own.vectors).all()
@@ -123,7 +125,7 @@ def test_input_embeddings_are_what_the_first_layer_reads(kind: Any) -> None:
         found = input_embeddings(checkpoint, "The cat sat down.")
         assert (tuple(found.parts), tuple(found.after)) == (tuple(kind["parts"]), tuple(kind["after"]))
         last = list(found.after.values())[-1] if found.after else found.total
-        np.testing.assert_array_equal(last, read(checkpoint, "The cat sat down.").states[0][:, : last.shape[1]])
+        np.testing.assert_array_equal(last, read_states(checkpoint, "The cat sat down.").states[0][:, : last.shape[1]])
         np.testing.assert_allclose(sum(found.parts.values()), found.total, atol=1e-5)  # type: ignore[call-overload]
         np.testing.assert_allclose(found.shares.sum(axis=0), 1, atol=1e-4)
         np.testing.assert_allclose(found.cosines * found.lengths[:-1] / found.lengths[-1], found.shares, atol=1e-4)
@@ -193,7 +195,7 @@ def test_the_queries_of_a_text_are_those_before_rotation() -> None:
     found = positions.rotary_vectors(checkpoint, TEXT)
     layer = model.layers[0]
     with torch.inference_mode():
-        states = layer.input_layernorm(torch.from_numpy(read(checkpoint, TEXT).states[0].copy()))
+        states = layer.input_layernorm(torch.from_numpy(read_states(checkpoint, TEXT).states[0].copy()))
         queries = layer.self_attn.q_proj(states).unflatten(-1, (found.queries.shape[1], -1)).transpose(0, 1)
     np.testing.assert_allclose(found.queries[0], queries.numpy(), atol=1e-5)
 
@@ -253,7 +255,7 @@ def test_terms_of_words_have_a_spread() -> None:
 def test_the_four_terms_sum_to_the_models_own_scores(slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, softmax, own = checkpoints.load(slug), torch.nn.functional.softmax, list[torch.Tensor]()
     found = positions.score_terms(checkpoint, TEXT)
-    ids = torch.tensor([[token.id for token in read(checkpoint, TEXT).tokens]])
+    ids = torch.tensor([[token.id for token in read_states(checkpoint, TEXT).tokens]])
     monkeypatch.setattr(
         torch.nn.functional, "softmax", lambda scores, **more: own.append(scores) or softmax(scores, **more)
     )
@@ -274,7 +276,7 @@ def test_keys_in_memory_have_the_scores_of_one_long_segment() -> None:
     checkpoint = checkpoints.load("atlas-transformer-xl")
     found = positions.score_terms(checkpoint, TEXT)
     n = len(found.tokens)
-    row = torch.tensor([[token.id for token in read(checkpoint, TEXT).tokens]])
+    row = torch.tensor([[token.id for token in read_states(checkpoint, TEXT).tokens]])
     inputs = {"input_ids": row, "attention_mask": torch.ones_like(row)}
     whole = scores_by_layer(checkpoint, inputs, segment=n)["decoder"][-1][1]
     np.testing.assert_allclose(found.weights[-1], whole.score.softmax(-1), atol=1e-5)
@@ -286,7 +288,7 @@ def test_each_of_the_four_terms_by_its_formula() -> None:
     """Of the first layer's third head, from embeddings, matrices and sinusoids."""
     checkpoint, head = checkpoints.load("atlas-transformer-xl"), 2
     found = positions.score_terms(checkpoint, TEXT).scores[0, :, head]
-    states, layer = read(checkpoint, TEXT).states[0], checkpoint.model.transformer.layer[0].rel_attn
+    states, layer = read_states(checkpoint, TEXT).states[0], checkpoint.model.transformer.layer[0].rel_attn
     u, v, w_q, w_e, w_r = (
         part.detach().numpy()[..., head, :] for part in (layer.r_w_bias, layer.r_r_bias, layer.q, layer.k, layer.r)
     )
@@ -303,7 +305,7 @@ def test_each_of_the_four_terms_by_its_formula() -> None:
 def test_what_was_measured_is_kept_for_every_model(slug: str) -> None:
     layers, known = precomputed.layers(slug), precomputed.word_similarity(slug)
     checkpoint = checkpoints.load(slug)
-    assert len(layers) == len(read(checkpoint, "a").states)
+    assert len(layers) == len(read_states(checkpoint, "a").states)
     assert all(-1 <= value <= 1 for one in layers for value in (one.baseline or 0, one.self_similarity or 0))
     assert known[0][:2] == ("the", 366)
     assert all(len(values) == len(layers) for _, _, values in known)

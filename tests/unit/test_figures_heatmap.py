@@ -83,7 +83,7 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
     "plane": lambda theme: vectors.plane(POINTS, ("one", "two"), theme=theme),
     "cosines": lambda theme: vectors.cosines(np.eye(3), NAMES, theme=theme),
     "effects": lambda theme: attention.effect_grid(np.ones((2, 3), np.float32), [(0, 1)], BLUE, theme=theme),
-    "score parts": lambda theme: block.scores(np.eye(3, dtype=np.float32), NAMES, NAMES, 1, 2.0, theme=theme),
+    "score parts": lambda theme: block.score_map(np.eye(3, dtype=np.float32), NAMES, NAMES, 1, 2.0, theme=theme),
     "sharpness": lambda theme: heads.sharp_and_idle(["x"], [0.5], [0.1], BLUE, theme=theme),
     "lines": lambda theme: lines.line_chart(
         [lines.Line(EVIL, [0, 1], [0.5, None], BLUE, spread=[0.1, 0.1])], "cosine", NAMES, theme=theme

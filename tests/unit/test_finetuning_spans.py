@@ -32,7 +32,7 @@ def test_the_baselines_by_hand() -> None:
     exact, f1 = spans.random_span(Example("", "", "a b", answer=(0, 1)))
     assert exact == pytest.approx(1 / 3), "a, a b, b"
     assert f1 == pytest.approx((1 + 2 / 3) / 3)
-    assert spans.scores(["the North", "North"], [ASKED, ASKED]) == pytest.approx((0.5, (2 / 3 + 1) / 2))
+    assert spans.exact_and_f1(["the North", "North"], [ASKED, ASKED]) == pytest.approx((0.5, (2 / 3 + 1) / 2))
     assert spans.f1("", "North") == 0
 
 

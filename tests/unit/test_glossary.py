@@ -47,7 +47,7 @@ def test_there_are_enough_terms_and_no_name_means_two() -> None:
 def test_a_place_to_try_is_one_that_its_page_understands() -> None:
     for term in TERMS:
         if term.try_link is not None:
-            assert links.read(term.try_link.page, dict(term.try_link.query), choices(term.try_link.page))[1] == ()
+            assert links.read_query(term.try_link.page, dict(term.try_link.query), choices(term.try_link.page))[1] == ()
 
 
 def choices(page: str) -> dict[str, set[str]]:

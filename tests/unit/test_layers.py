@@ -22,7 +22,7 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "sklearn", "scipy"}
 READS = {
     "catalogue": "from core import catalogue; assert len(catalogue.systems()) > 1; catalogue.get('bert')",
     "results": ("from core.catalogue import questions, results\nassert results.results() and questions.questions()"),
-    "links": "from core import links; links.write('encoder', {'text': 'a'}); links.url('encoder', {})",
+    "links": "from core import links; links.write_query('encoder', {'text': 'a'}); links.url('encoder', {})",
     "checkpoints": "from core import checkpoints; assert isinstance(checkpoints.available(), tuple)",
     "listing": "from core.checkpoints.listing import live; assert isinstance(live(), tuple)",
     "kept trees": (

@@ -19,7 +19,7 @@ from core.tokenizers.samples import whole
 from core.ui.component import check_page
 from core.ui.generation.setup import LENGTH
 from core.ui.links import PageState
-from core.vectors.reading import read
+from core.vectors.reading import read_states
 
 pytestmark = pytest.mark.usefixtures("fresh_settings")
 
@@ -38,7 +38,7 @@ def one_pass(_: Path) -> None:
         ("max_chars", 2_000, lambda _: whole("x" * 2_001), "at most 2,000"),
         ("max_tokens", 1_024, one_pass, "1,025 tokens; a model reads at most 1,024 in one pass"),
         ("max_attention_tokens", 32, lambda _: capture(checkpoints.load("dir-tiny-t5"), "cat " * 20), "up to 32"),
-        ("max_attention_tokens", 32, lambda _: read(checkpoints.load("dir-tiny-t5"), "cat " * 20), "up to 32"),
+        ("max_attention_tokens", 32, lambda _: read_states(checkpoints.load("dir-tiny-t5"), "cat " * 20), "up to 32"),
         ("max_new_tokens", 64, lambda _: check(Decoding(max_new_tokens=65)), "from 1 to 64, not 65"),
         ("max_beams", 2, lambda _: check(Decoding("beam", beams=3)), "from 1 to 2, not 3"),
         ("max_page_mb", 1, lambda _: check_page("x" * 1_100_000), "1.1 MB; at most 1 MB"),

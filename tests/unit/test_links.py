@@ -42,13 +42,13 @@ def desk() -> Iterator[None]:
 
 
 def test_an_empty_query_is_the_start() -> None:
-    state, refused = links.read("desk", {})
+    state, refused = links.read_query("desk", {})
     assert state == links.defaults("desk")
     assert refused == ()
 
 
 def test_values_arrive_with_their_types() -> None:
-    state, refused = links.read(
+    state, refused = links.read_query(
         "desk", {"text": "Once", "temperature": "0.7", "top_k": "40", "forced": "5.0.17", "strategy": "sample"}
     )
     assert refused == ()
@@ -75,7 +75,7 @@ def test_values_arrive_with_their_types() -> None:
     ],
 )
 def test_what_is_out_of_range_is_refused_with_a_sentence_and_the_rest_stays(name: str, raw: str) -> None:
-    state, refused = links.read("desk", {name: raw, "beams": "2"})
+    state, refused = links.read_query("desk", {name: raw, "beams": "2"})
     assert [refusal.name for refusal in refused] == [name]
     assert refused[0].sentence.endswith(".")
     assert len(refused[0].sentence) < 400
@@ -83,43 +83,43 @@ def test_what_is_out_of_range_is_refused_with_a_sentence_and_the_rest_stays(name
 
 
 def test_words_that_only_the_page_knows_are_checked_against_its_list() -> None:
-    state, refused = links.read("desk", {"system": "bort"}, {"system": ["bert", "albert"]})
+    state, refused = links.read_query("desk", {"system": "bort"}, {"system": ["bert", "albert"]})
     assert state["system"] is None
     assert "albert, bert" in refused[0].sentence
 
 
 def test_defaults_stay_out_of_the_link() -> None:
-    assert links.write("desk", links.defaults("desk")) == ({}, False)
-    query, too_long = links.write("desk", {**links.defaults("desk"), "beams": 2, "temperature": 0.8})
+    assert links.write_query("desk", links.defaults("desk")) == ({}, False)
+    query, too_long = links.write_query("desk", {**links.defaults("desk"), "beams": 2, "temperature": 0.8})
     assert (query, too_long) == ({"beams": "2", "temperature": "0.8"}, False)
 
 
 def test_a_long_text_is_packed_and_read_back() -> None:
     short, long = "x" * MAX_LINK_CHARS, "x" * (MAX_LINK_CHARS + 1)
-    assert links.write("desk", {"text": short}) == ({"text": short}, False)
-    query, too_long = links.write("desk", {"text": long})
+    assert links.write_query("desk", {"text": short}) == ({"text": short}, False)
+    query, too_long = links.write_query("desk", {"text": long})
     assert not too_long
     assert len(query["text"]) < 60
-    assert links.read("desk", query)[0]["text"] == long
+    assert links.read_query("desk", query)[0]["text"] == long
     story = (Path(__file__).parents[2] / "assets/heldout/story.txt").read_text(encoding="utf-8")
-    query, too_long = links.write("desk", {"text": story})
+    query, too_long = links.write_query("desk", {"text": story})
     assert not too_long
     assert len(query["text"]) < 0.75 * len(story)
-    assert links.read("desk", query) == ({**links.defaults("desk"), "text": story}, ())
+    assert links.read_query("desk", query) == ({**links.defaults("desk"), "text": story}, ())
 
 
 def test_a_text_that_is_too_long_even_when_packed_stays_behind() -> None:
     noise = "".join(chr(0x4E00 + (i * 7919) % 20_000) for i in range(8_000))
-    assert links.write("desk", {"text": noise}) == ({}, True)
-    assert links.write("desk", {"text": "x" * 3_000 + "\ud800"}) == ({}, True)
+    assert links.write_query("desk", {"text": noise}) == ({}, True)
+    assert links.write_query("desk", {"text": "x" * 3_000 + "\ud800"}) == ({}, True)
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
 def test_a_text_that_looks_packed_is_carried_as_it_is(text: str) -> None:
     for said in (text, parameters.MARK + text):
-        query, too_long = links.write("desk", {"text": said})
+        query, too_long = links.write_query("desk", {"text": said})
         assert not too_long
-        assert links.read("desk", query)[0]["text"] == said
+        assert links.read_query("desk", query)[0]["text"] == said
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_text_that_looks_packed_is_carried_as_it_is(text: str) -> None:
     ],
 )
 def test_a_packed_text_that_is_none_gets_a_sentence(raw: str) -> None:
-    state, refused = links.read("desk", {"text": parameters.MARK + raw})
+    state, refused = links.read_query("desk", {"text": parameters.MARK + raw})
     assert state["text"] is None
     assert re.search("copy the link anew|characters at most", refused[0].sentence)
 
@@ -156,24 +156,26 @@ def test_url_quotes_everything() -> None:
 )
 def test_what_is_written_is_read_back(text: str, mask: tuple[int, ...], layer: int | None) -> None:
     state = {**links.defaults("desk"), "text": text, "mask": mask, "layer": layer}
-    query, _ = links.write("desk", state)
-    assert links.read("desk", query) == (state, ())
+    query, _ = links.write_query("desk", state)
+    assert links.read_query("desk", query) == (state, ())
 
 
 def test_words_are_a_set_that_the_page_knows() -> None:
     known = {"systems": ["bert", "atlas-t5", "t5-v1.1"]}
-    state, refused = links.read("catalogue", {"systems": "t5-v1.1,bert,bert"}, known)
+    state, refused = links.read_query("catalogue", {"systems": "t5-v1.1,bert,bert"}, known)
     assert (state["systems"], refused) == (("t5-v1.1", "bert"), ())
-    assert links.write("catalogue", state) == ({"systems": "t5-v1.1,bert"}, False)
-    assert links.read("catalogue", {"systems": ""}, known)[0]["systems"] == ()
-    state, refused = links.read("catalogue", {"systems": "bert,gpt-17"}, known)
+    assert links.write_query("catalogue", state) == ({"systems": "t5-v1.1,bert"}, False)
+    assert links.read_query("catalogue", {"systems": ""}, known)[0]["systems"] == ()
+    state, refused = links.read_query("catalogue", {"systems": "bert,gpt-17"}, known)
     assert state["systems"] is None
     assert "gpt-17" in refused[0].sentence
-    assert links.read("catalogue", {"systems": ",".join(f"m{i}" for i in range(101))})[1][0].name == "systems"
+    assert links.read_query("catalogue", {"systems": ",".join(f"m{i}" for i in range(101))})[1][0].name == "systems"
 
 
 def test_words_that_are_allowed_twice_are_named_once() -> None:
-    _, (refused,) = links.read("catalogue", {"case": "roulette"}, {"case": ["albert", "bert", "albert", "albert"]})
+    _, (refused,) = links.read_query(
+        "catalogue", {"case": "roulette"}, {"case": ["albert", "bert", "albert", "albert"]}
+    )
     assert refused.sentence.endswith("it must be one of: albert, bert.")
 
 
@@ -185,7 +187,7 @@ def test_a_moved_view_is_one_of_today() -> None:
         )
         for page in row["pages"]:
             opens, query = links.current(page, row["when"])
-            assert links.read(opens, query)[1] == (), row
+            assert links.read_query(opens, query)[1] == (), row
             assert links.current(opens, query) == (opens, query)
 
 
@@ -210,8 +212,8 @@ def test_a_size_that_became_a_system_opens_there() -> None:
     for (system, size), (slug, name) in catalogue.moved_sizes().items():
         assert size not in {one.name for one in catalogue.get(system).sizes}, "an old size that is here again"
         assert name in {one.name for one in catalogue.get(slug).sizes}
-        state, refused = links.read("encoder", {"system": system, "size": size, "tab": "tree"})
+        state, refused = links.read_query("encoder", {"system": system, "size": size, "tab": "tree"})
         assert (state["system"], state["size"], refused) == (slug, name, ())
-        state, refused = links.read("catalogue", {"left": "bert", "right": system, "right-size": size})
+        state, refused = links.read_query("catalogue", {"left": "bert", "right": system, "right-size": size})
         assert (state["left"], state["right"], state["right-size"], refused) == ("bert", slug, name, ())
     assert catalogue.moved_sizes()["ernie", "2.0-base-en"] == ("ernie-2.0", "base-en")

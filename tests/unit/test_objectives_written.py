@@ -208,12 +208,12 @@ def test_words_are_counted_without_case_and_marks() -> None:
 def test_the_principal_sentence_is_the_one_that_says_the_rest() -> None:
     text = [["a", "b", "c"], ["a", "b", "x"], ["q", "r", "s"]]
     # each against the other two: 2·2/9, 2·2/9, 0
-    assert gaps.scores(text) == pytest.approx([4 / 9, 4 / 9, 0.0])
+    assert gaps.rouge_scores(text) == pytest.approx([4 / 9, 4 / 9, 0.0])
     rng = np.random.default_rng(0)
     assert gaps.choose(text, rng) == (0,)
     assert gaps.choose(text, rng, "lead", 0.7) == (0, 1)
     # one after the other: with 0 taken, adding 1 leaves {q r s}: 0; adding 2 leaves {a b x}: 2·2/9
-    assert gaps.scores(text, (0,)) == pytest.approx([0.0, 0.0, 4 / 9])
+    assert gaps.rouge_scores(text, (0,)) == pytest.approx([0.0, 0.0, 4 / 9])
     assert gaps.choose(text, rng, "seq-orig", 0.7) == (0, 2)
     assert gaps.choose(text, rng, "ind-orig", 0.7) == (0, 1)
 

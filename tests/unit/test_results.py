@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from core import catalogue
 from core.catalogue import results as data
 from core.catalogue.questions import Case, Question, QuestionKind, choices, first, questions, reference, rows
-from core.catalogue.results import COLUMNS, BadResult, Measure, Result, differences, names, read, tables
+from core.catalogue.results import COLUMNS, BadResult, Measure, Result, differences, names, read_results, tables
 from core.content import content
 
 GOOD = {
@@ -82,7 +82,7 @@ def one(table: str, measure: str, system: str, **wanted: str) -> Result:
 
 
 def test_a_good_row_is_read(tmp_path: Path) -> None:
-    (row,) = read(written(tmp_path, [GOOD]), names())
+    (row,) = read_results(written(tmp_path, [GOOD]), names())
     assert (row.table, row.value, row.printed, row.parameters) == ("some-table", 92.7, "92.7", 109_482_240)
     assert row.measure == Measure("SST-2", "dev", "accuracy", "%", True)
     assert row.measure.slug == "sst-2.dev.accuracy"
@@ -96,7 +96,7 @@ def test_a_wrong_row_is_refused_with_file_line_field_and_reason(
 ) -> None:
     path = written(tmp_path, [GOOD, {**GOOD, "dataset": "RTE", field: value}])
     with pytest.raises(BadResult) as error:
-        read(path, names())
+        read_results(path, names())
     said = str(error.value)
     assert said.startswith("some-table.csv, line ")
     assert field in said
@@ -108,21 +108,21 @@ def test_a_wrong_row_is_refused_with_file_line_field_and_reason(
 def test_a_table_number_without_the_paper_is_refused(tmp_path: Path) -> None:
     row = {**GOOD, "source": "source-004", "evidence": "source document", "also": ""}
     with pytest.raises(BadResult, match="line 2, place: only a place that was seen"):
-        read(written(tmp_path, [row]), names())
-    assert read(written(tmp_path, [{**row, "place": ""}]), names())[0].place == ""
+        read_results(written(tmp_path, [row]), names())
+    assert read_results(written(tmp_path, [{**row, "place": ""}]), names())[0].place == ""
 
 
 def test_wrong_shapes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadResult, match="line 1: the columns must be"):
-        read(written(tmp_path, [GOOD], head=COLUMNS[:-1]), names())
+        read_results(written(tmp_path, [GOOD], head=COLUMNS[:-1]), names())
     with pytest.raises(BadResult, match="no rows"):
-        read(written(tmp_path, []), names())
+        read_results(written(tmp_path, []), names())
     with pytest.raises(BadResult, match="line 3: the same figure"):
-        read(written(tmp_path, [GOOD, GOOD]), names())
+        read_results(written(tmp_path, [GOOD, GOOD]), names())
     path = written(tmp_path, [GOOD])
     path.write_text(path.read_text() + "bert,,base\n")
     with pytest.raises(BadResult, match="line 3: 3 cells instead of 19"):
-        read(path, names())
+        read_results(path, names())
 
 
 def test_one_measure_goes_by_one_unit_and_one_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

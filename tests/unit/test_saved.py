@@ -12,18 +12,18 @@ from core.efficiency import saved
 
 
 def test_scores_of_sparse_attention_are_those_of_its_layout() -> None:
-    at = {slug: saved.scores(catalogue.get(slug), 4096) for slug in ("longformer", "reformer", "mamba", "jamba")}
+    at = {slug: saved.score_count(catalogue.get(slug), 4096) for slug in ("longformer", "reformer", "mamba", "jamba")}
     # a window of 256 on both sides, cut at both ends, and one global token: its row, and its column in the other rows
     assert at["longformer"] == 4096 * 513 - 256 * 257 + (4096 - 257) * 2
     assert at["reformer"] == 4096 * 128  # its own chunk of 64 and the one before
     assert at["mamba"] == 0
     assert at["jamba"] == 4096**2 // 8
-    big = saved.scores(catalogue.get("bigbird"), 4096)
+    big = saved.score_count(catalogue.get("bigbird"), 4096)
     # 64 blocks: 2 global rows of 64; 62 rows of 2 global, 3 window (2 at the ends of the text) and 3 random blocks
     assert big == 64 * 64 * (2 * 64 + 62 * 8 - 2)
     # 128 blocks of half the size, as in the live model
-    assert saved.scores(catalogue.get("bigbird"), 4096, 32) == 32 * 32 * (2 * 128 + 126 * 8 - 2)
-    assert saved.scores(catalogue.get("bigbird"), 256) == 256**2  # four blocks: everything is window or global
+    assert saved.score_count(catalogue.get("bigbird"), 4096, 32) == 32 * 32 * (2 * 128 + 126 * 8 - 2)
+    assert saved.score_count(catalogue.get("bigbird"), 256) == 256**2  # four blocks: everything is window or global
 
 
 def test_a_memory_reaches_one_memory_further_with_each_layer() -> None:

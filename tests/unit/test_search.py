@@ -144,7 +144,7 @@ def test_every_entry_is_a_link_that_its_page_understands() -> None:
     known = {page: choices(page) for page in links.PAGES}
 
     def check(entry: Entry | Hit, query: tuple[tuple[str, str], ...]) -> None:
-        assert links.read(entry.page, dict(query), known[entry.page])[1] == (), (entry.title, query)
+        assert links.read_query(entry.page, dict(query), known[entry.page])[1] == (), (entry.title, query)
 
     for entry in ENTRIES:
         check(entry, entry.query)

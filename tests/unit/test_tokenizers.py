@@ -17,7 +17,7 @@ from core.figures import tree
 from core.theme import DARK, LIGHT
 from core.tokenizers import bpe, unigram, wordpiece
 from core.tokenizers.cut import Lost, Tokenization, cut, lost, measured, normalized, words
-from core.tokenizers.known import FAMILIES, TokenizerInfo, end_of_word, engine, known, ranks, scores
+from core.tokenizers.known import FAMILIES, TokenizerInfo, end_of_word, engine, known, piece_scores, ranks
 from core.tokenizers.samples import MOST, SAMPLES, languages, whole
 from core.tokenizers.share import counted, shares
 
@@ -175,7 +175,7 @@ def test_steps_end_where_the_library_ends(word: str) -> None:
                 found = wordpiece.match(part, engine(one).get_vocab(with_added_tokens=False)).pieces
                 assert (list(found) if found else ["[UNK]"]) == [piece.replace("<unk>", "[UNK]") for piece in expected]
             else:
-                path = unigram.best(unigram.lattice(part, scores(one)))
+                path = unigram.best(unigram.lattice(part, piece_scores(one)))
                 assert list(path.pieces) == expected
 
 
@@ -193,7 +193,7 @@ def test_a_word_that_cannot_be_followed_gets_a_sentence(text: str) -> None:
 
 
 def test_scores_are_logarithms_of_probabilities() -> None:
-    found = scores(HERE["atlas-t5"])
+    found = piece_scores(HERE["atlas-t5"])
     assert sum(exp(score) for score in found.values() if score < 0) == pytest.approx(1, abs=0.02)
     assert {piece for piece, score in found.items() if score == 0} == {"<pad>", "</s>", "<unk>"}
 

@@ -95,6 +95,6 @@ def decoding_controls(state: PageState, length: Integer = LENGTH) -> Decoding:
 
 def decoding_link(slug: str, text: str, task: str | None = None) -> None:
     """Draw a link to the page Decoding, which explains and compares all strategies, with this model and text."""
-    query, _ = links.write("generation", {"model": slug, "text": text or None, "task": task})
+    query, _ = links.write_query("generation", {"model": slug, "text": text or None, "task": task})
     label = content("demos", "decoding").label("link")
     page_link("generation", label, query, icon=":material/edit:")

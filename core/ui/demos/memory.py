@@ -50,7 +50,7 @@ def draw(view: DemoView) -> None:
         if not single:
             _by_position(view, reading)
     _reach(view, reading)
-    query, _ = links.write("vectors", {"tab": "places", "kind": "relative", "asked": view.spec.slug})
+    query, _ = links.write_query("vectors", {"tab": "places", "kind": "relative", "asked": view.spec.slug})
     page_link("vectors", view.words.label("terms"), query, icon=":material/grid_on:")
     beyond = view.spec.source == "bundled" and reading.segment + reading.memory > 256
     view.how_it_works(

@@ -193,7 +193,7 @@ def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, s
             key = state.key(f"parts.map.{number}")
             alt = f"{alt} “{parts.tokens[int(values[query].argmax())]}”."
             chart(
-                figures.scores(values, parts.tokens, parts.tokens, query, limit, theme=theme()),
+                figures.score_map(values, parts.tokens, parts.tokens, query, limit, theme=theme()),
                 key=key,
                 alt=alt,
                 **selection.on_map(key, values.shape[1]),

@@ -42,7 +42,7 @@ def _to(page: str, label: str, view: BranchView, **query: str) -> None:
 @session.cached()
 def _counted(slug: str) -> tuple[int, ...]:
     """Scores of one head over each of :data:`LENGTHS`."""
-    return tuple(saved.scores(catalogue.get(slug), tokens) or 0 for tokens in LENGTHS)
+    return tuple(saved.score_count(catalogue.get(slug), tokens) or 0 for tokens in LENGTHS)
 
 
 def _scores(view: BranchView, system: System) -> None:

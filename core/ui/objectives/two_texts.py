@@ -207,7 +207,7 @@ def _gaps(inputs: Inputs) -> tuple[Stage, ...]:
 def _scores(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     """ROUGE1-F1 of every sentence against the others, and which were removed."""
     words, chosen, how = _chosen(inputs)
-    scores = gaps.scores(words, unique=how.endswith("uniq"))
+    scores = gaps.rouge_scores(words, unique=how.endswith("uniq"))
     table = Table(
         ("sentence", "ROUGE1-F1", "removed"),
         tuple(

@@ -22,7 +22,7 @@ from core.language.types import Token
 from core.table import Table
 from core.tokenizers import bpe, unigram, wordpiece
 from core.tokenizers.cut import MOST, normalized, unknown_piece, words
-from core.tokenizers.known import TokenizerInfo, end_of_word, engine, known, ranks, scores
+from core.tokenizers.known import TokenizerInfo, end_of_word, engine, known, piece_scores, ranks
 from core.tokenizers.unigram import Lattice, Path
 from core.ui.export import download_csv
 from core.ui.links import PageState
@@ -44,7 +44,7 @@ _SAMPLES = 200
 def segmentations(view: View, info: TokenizerInfo, word: str) -> None:
     """Draw the lattice of ``word``, ``▁`` standing for the space before it."""
     state = view.state
-    probabilities = scores(info)
+    probabilities = piece_scores(info)
     lattice = unigram.lattice(word, probabilities, _longest(info, len(probabilities)))
     paths = unigram.nbest(lattice, _BEST)
     total = unigram.total(lattice)
@@ -145,7 +145,7 @@ def _spaced(text: str) -> str:
 
 @session.cached()
 def _longest(info: TokenizerInfo, size: int) -> int:
-    return max(map(len, scores(info)))
+    return max(map(len, piece_scores(info)))
 
 
 STEP = Integer(name="step", label="Merges applied", low=0, high=200, style="slider")

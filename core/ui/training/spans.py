@@ -53,7 +53,7 @@ def answer_spans(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
         draw_answer(view, spec, data.held_out[at], passages[at], found["chosen"][at])
         view.try_and_notice()
     predicted = {
-        view.words.front["runs"][name]: spans.scores(_texts(data.held_out, passages, parts), data.held_out)
+        view.words.front["runs"][name]: spans.exact_and_f1(_texts(data.held_out, passages, parts), data.held_out)
         for name, parts in found.items()
     } | {view.words.front["baselines"][name]: pair for name, pair in spans.baselines(data.held_out).items()}
     columns = tuple(view.words.front["columns"])
