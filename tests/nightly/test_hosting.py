@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage
 
-from tests.browser.conftest import PROBES, STANDS, wait_until_healthy
+from tests.browser.conftest import PROBES, STANDS, executable, wait_until_healthy
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def window(chromium: Browser) -> Iterator[BrowserContext]:
     """A window of a Chromium for which the proxy's name is this machine, and no other name exists."""
     browser = chromium.browser_type.launch(
-        executable_path=shutil.which("chromium") or shutil.which("google-chrome"),
+        executable_path=executable(),
         args=["--no-sandbox", "--disable-gpu", f"--host-resolver-rules=MAP {NAME} 127.0.0.1, MAP * ~NOTFOUND"],
     )
     yield browser.new_context(ignore_https_errors=True)
@@ -123,7 +123,7 @@ def test_every_request_and_every_link_stays_below_the_prefix(address: str, windo
         hrefs = page.evaluate(HREFS)
         links += len(hrefs)
         wrong += [f"{view}: {href}" for href in hrefs if not href.startswith("/atlas/")]
-    page.get_by_role("link", name="Timeline").first.click()
+    page.get_by_role("link", name="Catalogue").first.click()
     page.wait_for_url(f"{address}/catalogue")
     for route in ("health", "ready", "metrics"):
         assert page.evaluate("async (url) => (await fetch(url)).status", f"{address}/{route}") == 200

@@ -172,7 +172,7 @@ def test_a_lecture_over_two_processes_a_reload_and_a_lost_redis(
     follows.wait_for_function(STANDS)
     expect(follows.locator(".atlas-code").first).to_have_text(code)
     follows.get_by_text(WORDS.label("follow")).click()
-    leads.get_by_role("link", name="Timeline").first.click()
+    leads.get_by_role("link", name="Catalogue").first.click()
     leads.wait_for_function(STANDS)
     time.sleep(5)
     expect(follows).to_have_url(f"{apps[1]}/glossary")

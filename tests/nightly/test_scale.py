@@ -18,6 +18,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from core.settings import ROOT
+from tests.browser.conftest import executable
 from tests.ports import free_port
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -93,9 +94,8 @@ def test_metrics_stay_inside(pair: Pair) -> None:
 
 
 def test_a_browser_stays_with_one_process_and_goes_on_with_the_other(pair: Pair) -> None:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium)
+        browser = playwright.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
         homes = set()
         for _ in range(6):  # each visitor is another one for the proxy
             context = browser.new_context()
