@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from core import checkpoints
-from core.attention.architectures.disentangled import COMPONENTS, read, supported
+from core.attention.architectures.disentangled import read, supported
 from core.checkpoints.spec import Checkpoint
 from core.language import permuted
 from core.language.adapters import tasks
@@ -25,6 +25,7 @@ from core.language.bilingual import LANGUAGES, layout, numbers, scores
 from core.language.pairs import pair_scores
 from core.lazy import transformers
 from core.objectives import masked as masks
+from core.run.odd import COMPONENTS
 from core.sparse import bigbird
 from core.sparse.layout import Sparsity
 from core.sparse.longformer import states

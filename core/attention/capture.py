@@ -96,7 +96,7 @@ def own_maps(
     maps: dict[MapKind, AttentionMap] = {}
     if plan_of(checkpoint).attends:
         with library_errors(checkpoint.model):
-            recorded = run(checkpoint, inputs, keep={"pattern", "mask", *(("q", "k") if vectors else ())})
+            recorded = run(checkpoint.model, inputs, keep={"pattern", "mask", *(("q", "k") if vectors else ())})
         return {kind: _map_of(checkpoint, recorded, kind, *names, first=first) for kind, names in axes.items()}
     try:
         by_kind = scores_by_layer(checkpoint, inputs)

@@ -42,6 +42,7 @@ def attend(
     softcap: float | None = None,
     s_aux: Tensor | None = None,
     terms: Mapping[str, Tensor] | None = None,
+    content: str = "content",
     **_: object,
 ) -> tuple[Tensor, Tensor]:
     """(R, Q, H, d) the heads' outputs, and (R, H, Q, K) the weights.
@@ -51,6 +52,7 @@ def attend(
         key: (R, H or fewer, K, d), as the values.
         attention_mask: broadcast to (R, H, Q, K): added to the scores, or True where a key may be attended to.
         terms: further summands of the score by name, scaled.
+        content: the name of the first summand, the product of query and key.
     """
     factor = query.shape[-1] ** -0.5 if scaling is None else scaling
     if key.shape[1] < query.shape[1]:
@@ -61,7 +63,7 @@ def attend(
     sinks = s_aux if s_aux is not None else getattr(module, "sinks", None)
     run, place = CURRENT.get(), vars(module).get("_attends")
     if run is None or place is None:
-        scores = _scores(query, key, factor, given, softcap)
+        scores = sum(given.values(), start=_product(query, key, factor, softcap))
         pattern = _softmax(_masked(scores, attention_mask), sinks)
         pattern = functional.dropout(pattern, p=dropout, training=module.training)
         return (pattern @ value).transpose(1, 2).contiguous(), pattern
@@ -70,12 +72,10 @@ def attend(
     query, key, value = (
         run.at(Site(kind, layer, name), part) for name, part in (("q", query), ("k", key), ("v", value))
     )
-    scores = _scores(query, key, factor, given, softcap)
     run.factors[kind, layer] = float(factor)
-    if "terms" in run.keep:
-        given = {"content": scores if not given else query @ key.transpose(-1, -2) * factor} | given
-        for name, term in given.items():
-            run.tensors[Site(kind, layer, f"terms.{name}")] = term.expand_as(scores)
+    summands = {content: _product(query, key, factor, softcap), **given}
+    edited = (run.at(Site(kind, layer, f"terms.{name}"), term) for name, term in summands.items())
+    scores = sum(edited, start=next(edited))
     scores = run.at(Site(kind, layer, "scores"), scores)
     scores = _masked(scores, _seen(run, kind, layer, scores, attention_mask))
     pattern = run.at(Site(kind, layer, "pattern"), _softmax(scores, sinks))
@@ -83,13 +83,9 @@ def attend(
     return z.contiguous(), pattern
 
 
-def _scores(query: Tensor, key: Tensor, factor: float, terms: Mapping[str, Tensor], softcap: float | None) -> Tensor:
+def _product(query: Tensor, key: Tensor, factor: float, softcap: float | None) -> Tensor:
     scores: Tensor = query @ key.transpose(-1, -2) * factor
-    if softcap:
-        scores = (scores / softcap).tanh() * softcap
-    for term in terms.values():
-        scores = scores + term
-    return scores
+    return (scores / softcap).tanh() * softcap if softcap else scores
 
 
 def _masked(scores: Tensor, mask: Tensor | None) -> Tensor:

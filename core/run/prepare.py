@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from core.lazy import Tensor
-from core.run import attend
+from core.run import attend, odd
 from core.run.run import CURRENT, Kind, Run, Site
 from core.run.sites import ADAPTERS, TABLE, AttentionNames, Blueprint
 
@@ -64,10 +64,6 @@ class Plan:
     """Whether all its attention is that of `core.run.attend`."""
 
 
-ODD = ("big_bird", "deberta-v2", "gpt_neo", "longformer", "openai-gpt", "reformer", "xlm", "xlnet")
-"""The types whose modules do not call transformers' attention interface."""
-
-
 class Place(NamedTuple):
     """What a module's input or output is: a site of each of its layers, which call it in turn."""
 
@@ -87,7 +83,7 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
         return known
     stacks = _stacks(model, sides)
     layers = _layers(model, stacks) if all(stack.blueprint for stack in stacks) else {}
-    plan = Plan(stacks, layers, attends=bool(layers) and not any(stack.type in ODD for stack in stacks))
+    plan = Plan(stacks, layers, attends=bool(layers) and not any(stack.type in odd.PENDING for stack in stacks))
     modules = dict(model.named_modules())
     into: dict[str, list[Place]] = {}
     out: dict[str, list[Place]] = {}
@@ -103,7 +99,10 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
         for layer in of_kind:
             module = modules[layer.module]
             module._attends = kind, (*getattr(module, "_attends", (kind, ()))[1], layer.layer)
-    if plan.attends:
+    for stack in plan.stacks:
+        own = (layer for of_kind in plan.layers.values() for layer in of_kind if layer.stack is stack)
+        odd.install(stack.type, dict.fromkeys(modules[layer.module] for layer in own))
+    if plan.attends and not any(stack.type in odd.MODULES for stack in stacks):
         attend.register()
         getattr(model, "backbone", model).set_attn_implementation(attend.NAME)
     model._plan = plan

@@ -25,10 +25,11 @@ embed           (R, n, w) of tokens, in layer 0 as all that follows: ``pos_embed
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from core.lazy import Tensor, torch
 
@@ -46,14 +47,6 @@ class Site(NamedTuple):
 
 Edit = Callable[[Tensor], Tensor]
 """From the tensor of a site, all rows of the batch, to the tensor that the rest of the pass sees."""
-
-
-class Loaded(Protocol):
-    """What has a model: a `core.checkpoints.spec.Checkpoint`."""
-
-    @property
-    def model(self) -> Any:
-        """A model that was prepared when it was loaded."""
 
 
 @dataclass(eq=False)
@@ -83,15 +76,19 @@ class Run:
             if site[:2] == (kind, layer) and site.name.startswith("terms.")
         }
 
+    def keeps(self, site: Site) -> bool:
+        """Whether a site is recorded: by itself, by its name, or by the first part of its name."""
+        return site in self.keep or site.name in self.keep or site.name.partition(".")[0] in self.keep
+
     def wants(self, site: Site) -> bool:
         """Whether a site is recorded or edited."""
-        return site.name in self.keep or site in self.keep or site in self.edits
+        return self.keeps(site) or site in self.edits
 
     def at(self, site: Site, tensor: Tensor) -> Tensor:
         """The tensor that the pass goes on with at a site; recorded as it is after an edit."""
         if site in self.edits:
             tensor = self.edits[site](tensor)
-        if site.name in self.keep or site in self.keep:
+        if self.keeps(site):
             self.tensors[site] = tensor.detach()
         return tensor
 
@@ -110,28 +107,36 @@ CURRENT: ContextVar[Run | None] = ContextVar("run", default=None)
 """The run of this thread's pass, if any."""
 
 
-def run(
-    loaded: Loaded,
-    inputs: Mapping[str, Any],
-    *,
-    keep: Collection[str | Site] = (),
-    edits: Mapping[Site, Edit] | None = None,
-    model: Any = None,
-) -> Run:
-    """One pass over ``inputs``, the arguments of the forward pass by name.
+@contextmanager
+def recording(keep: Collection[str | Site] = (), edits: Mapping[Site, Edit] | None = None) -> Iterator[Run]:
+    """Within the block, passes of this thread are recorded and edited; :func:`run` is one pass.
 
     Args:
         keep: names of sites, of all layers, or single sites.
         edits: by site.
-        model: a part of the model to run in place of the whole, such as its encoder.
     """
     recorded = Run(frozenset(keep), edits or {})
-    target = loaded.model if model is None else model
-    signature = inspect.signature(target.forward).parameters
     token = CURRENT.set(recorded)
     try:
         with torch.inference_mode():
-            recorded.output = target(**{name: False for name in _CACHES if name in signature}, **inputs)
+            yield recorded
     finally:
         CURRENT.reset(token)
+
+
+def run(
+    model: Any,
+    inputs: Mapping[str, Any],
+    *,
+    keep: Collection[str | Site] = (),
+    edits: Mapping[Site, Edit] | None = None,
+) -> Run:
+    """One pass over ``inputs``, the arguments of the forward pass by name; further arguments as :func:`recording`.
+
+    Args:
+        model: of a loaded checkpoint, or a part of it, such as its encoder.
+    """
+    signature = inspect.signature(model.forward).parameters
+    with recording(keep, edits) as recorded:
+        recorded.output = model(**{name: False for name in _CACHES if name in signature}, **inputs)
     return recorded

@@ -17,6 +17,7 @@ from core.language.tasks import tasks
 from core.language.tokens import own_language
 from core.language.translate import prepare, start_token
 from tests import tinyfamilies
+from tests.library import library_model
 
 SENTENCE = "The cat sat on the mat."
 OTHER_SHAPES = ("big_bird", "longformer", "reformer", "xlnet")
@@ -57,7 +58,7 @@ def test_maps_are_what_the_library_computes(name: str) -> None:
         target = "Le chat dort."
         start, written = start_token(model), tokenizer(text_target=target)["input_ids"]
         given["decoder_input_ids"] = torch.tensor([[start, *written[:-1]]])
-    trace, direct = capture(checkpoint, SENTENCE, target=target), model(**given, output_attentions=True)
+    trace, direct = capture(checkpoint, SENTENCE, target=target), library_model(model)(**given, output_attentions=True)
     kinds = ("encoder", "decoder", "cross")
     if target is None:
         kept = {"decoder" if checkpoint.spec.offers("continues") else "encoder": direct.attentions}
@@ -78,7 +79,7 @@ def test_encoder_reads_a_second_sentence_as_a_pair(bert: Checkpoint) -> None:
     assert found.key_tokens == ("[CLS]", "the", "cat", "[SEP]", "the", "dog", "[SEP]")
     assert (found.second, alone.second) == (4, None)
     encoded = bert.tokenizer("The cat", "the dog", return_tensors="pt")
-    direct = _stack(bert.model(**encoded, output_attentions=True).attentions)
+    direct = _stack(library_model(bert.model)(**encoded, output_attentions=True).attentions)
     np.testing.assert_allclose(found.weights, direct, atol=1e-6)
 
 
@@ -132,7 +133,7 @@ def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoin
     prompt = gpt2.tokenizer(SENTENCE, return_tensors="pt")
     with torch.no_grad():
         whole = gpt2.model.generate(**prompt, do_sample=False, max_new_tokens=5, eos_token_id=None)
-        direct = _stack(gpt2.model(whole, output_attentions=True).attentions)
+        direct = _stack(library_model(gpt2.model)(whole, output_attentions=True).attentions)
     assert len(found.query_tokens) == prompt["input_ids"].shape[1] + 5
     np.testing.assert_allclose(found.weights, direct, atol=1e-5)
     nothing_written = continued(gpt2, SENTENCE, 0).decoder
@@ -187,7 +188,7 @@ def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
     encoded = checkpoint.tokenizer(ANSWER, add_special_tokens=False, return_offsets_mapping=True)
     prompt, ids = list(request.prompt), encoded["input_ids"]
     with torch.no_grad():
-        out = checkpoint.model(
+        out = library_model(checkpoint.model)(
             input_ids=torch.tensor([list(request.source)]),
             decoder_input_ids=torch.tensor([[*prompt, *ids]]),
             output_attentions=True,

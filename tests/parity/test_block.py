@@ -24,6 +24,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import prepare
 from tests import tinyfamilies
+from tests.library import library_model
 
 TEXT = "The cat sat on the mat and looked at the dog."
 FAMILIES = [*tinyfamilies.FAMILIES]
@@ -51,7 +52,7 @@ def of(found: Block, part: str, name: str) -> Step:
 
 def states(checkpoint: Checkpoint, side: str) -> list[np.ndarray[Any, Any]]:
     """(n, w) after the embedding and after each layer, as transformers gives them."""
-    model: Any = copy.deepcopy(checkpoint.model)
+    model: Any = library_model(checkpoint.model)
     if checkpoint.spec.kind == "seq2seq-lm":
         given = inputs_of(checkpoint, TEXT)
     else:

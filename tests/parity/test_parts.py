@@ -12,12 +12,14 @@ import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
 
 from core import checkpoints
-from core.attention.architectures.disentangled import COMPONENTS, read
+from core.attention.architectures.disentangled import read
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.buckets import BUCKETS, prepare, recalls
 from core.efficiency.parallel import Layer, split_layer, splits
 from core.efficiency.reversible import saved_bytes, stored_by_depth
 from core.errors import InputEmpty, OutOfRange
+from core.run.odd import COMPONENTS
+from core.run.prepare import prepare as prepare_model
 from core.sparse import reformer
 from tests import tiny, tinyfamilies
 
@@ -63,14 +65,17 @@ def test_the_softmax_of_the_sum_is_what_the_library_returns(
     span: int, shared: bool, length: int, more: dict[str, Any]
 ) -> None:
     model, ids = library(span, shared, **more), torch.arange(4, 4 + length)[None]
-    found = read(model, ids)
     with torch.no_grad():
         expected = model(input_ids=ids, output_attentions=True, output_hidden_states=True)
+    prepare_model(model, ("encoder",))
+    with torch.inference_mode():
+        found = read(model, ids)
+        heads = model.cls(found.states)
     for layer, attention in enumerate(expected.attentions):
         torch.testing.assert_close(found.scores[layer].sum(0).softmax(-1), attention[0], atol=1e-5, rtol=1e-4)
         torch.testing.assert_close(found.weights[layer], attention[0], atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(found.states, expected.hidden_states[-1], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(model.cls(found.states), expected.logits, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(heads, expected.logits, atol=1e-4, rtol=1e-4)
 
 
 def test_a_part_left_out_is_the_librarys_model_without_it() -> None:
@@ -81,7 +86,9 @@ def test_a_part_left_out_is_the_librarys_model_without_it() -> None:
                 projection.weight.zero_()
                 projection.bias.zero_()
         expected = model(input_ids=ids).logits  # its content-to-position term is nought
-    found = model.cls(read(model, ids, [part for part in COMPONENTS if part != "c2p"]).states)
+    prepare_model(model, ("encoder",))
+    with torch.inference_mode():
+        found = model.cls(read(model, ids, [part for part in COMPONENTS if part != "c2p"]).states)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 

@@ -23,6 +23,7 @@ from core.vectors.occurrences import word_vectors
 from core.vectors.positions import rotated, sinusoids, slopes, t5_bucket
 from core.vectors.reading import read_states, readable
 from tests import tinyfamilies
+from tests.library import library_model
 
 TEXT = "The cat sat on the mat and looked at the dog."
 KINDS = content("vectors", "sum").front["kinds"]
@@ -42,7 +43,7 @@ def test_states_are_the_librarys(name: str) -> None:
     if not readable(checkpoint.spec):
         pytest.skip("adapters have no layers of their own")
     found = read_states(checkpoint, TEXT)
-    model: Any = copy.deepcopy(checkpoint.model)
+    model: Any = library_model(checkpoint.model)
     ids = torch.tensor([[token.id for token in found.tokens]])
     given = {"input_ids": ids}
     if model.config.model_type == "xlm":

@@ -1,33 +1,17 @@
-r"""Disentangled attention (He et al., 2020): a score is the sum of terms for content and for relative position.
+"""The terms of DeBERTa's scores over a text, and its predictions without each (`core.run.odd.disentangled`).
 
-With content vectors :math:`H` and relative position embeddings :math:`P`, the score of query i and key j is
-
-.. math:: s_{ij} = \frac{1}{\sqrt{3d}} \bigl( q_i \cdot k_j + q_i \cdot k^r_{\delta(i,j)} + q^r_{\delta(i,j)} \cdot
-    k_j \bigr), \qquad q = H W_q,\; k = H W_k,\; q^r = P W^r_q,\; k^r = P W^r_k
-
-content to content, content to position, position to content, with :math:`\delta(i,j) = i - j`, clipped to the table.
-The paper indexes :math:`q^r` by :math:`\delta(j,i)`; its released models, and transformers, by :math:`\delta(i,j)`.
-From version 2 on, :math:`W^r` may be the content's :math:`W` (``share_att_key``).
-
-transformers gathers the entries of the last two terms one by one. Here they are a view (the relative shift of Dai et
-al., 2019): in the (n, 2n) scores against sorted distances, each row is shifted by one column, so reading the memory
-with rows of 2n - 1 aligns them. The values are identical, and the backward pass needs no scatter.
-
-Legend: H heads, n tokens, d head dimension, L layers.
+Legend: H heads, n tokens, L layers, T terms.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from types import MethodType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.recording import twin
 from core.attention.tokens import labels
 from core.attention.trace import frozen
 from core.checkpoints.families.architectures import word_head
@@ -36,53 +20,8 @@ from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.fill_mask import prepare
 from core.language.tokens import label
 from core.lazy import Tensor, torch
-
-COMPONENTS = ("c2c", "c2p", "p2c")
-"""The terms of a score: content to content, content to position, position to content."""
-
-
-def by_distance(scores: Tensor) -> Tensor:
-    """(..., n, 2n) scores against distances to (..., n, n), whose entry (i, j) was in column ``j - i + n - 1``.
-
-    The columns are distances in ascending or descending order, -(n - 1) to n - 1, and an unused one.
-    """
-    n = scores.shape[-2]
-    flat = scores.flatten(-2)[..., n - 1 : n - 1 + n * (2 * n - 1)]
-    rows = flat.view(*scores.shape[:-2], n, 2 * n - 1)
-    return rows[..., :n]
-
-
-def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -> tuple[Tensor, Tensor]:
-    """Content to position and position to content, both (rows, H, n, n) and scaled.
-
-    Args:
-        query: (rows, H, n, d) of the content, not scaled.
-        key: likewise.
-        attention: transformers' DisentangledSelfAttention of DeBERTa-v2, with both position terms.
-        table: (2 * span, w) embeddings of the distances, or of their buckets, from -span to span - 1.
-    """
-    from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
-
-    n, span = query.shape[-2], len(table) // 2
-    scale = 1 / math.sqrt(len(COMPONENTS) * query.shape[-1])
-    to_key, to_query = _projections(attention)
-    rising = torch.arange(-(n - 1), n + 1, device=table.device)
-    if getattr(attention, "position_buckets", 0) > 0:  # far distances share a vector
-        rising = make_log_bucket_position(rising, attention.position_buckets, attention.max_relative_positions).long()
-    near = table[(rising + span).clamp(0, 2 * span - 1)]
-    heads = (2 * n, attention.num_attention_heads, -1)
-    keys = (to_key(near) * scale).view(heads).permute(1, 2, 0)
-    queries = (to_query(near) * scale).view(heads).permute(1, 2, 0)
-    # the distance i - j decreases with j and increases with i
-    falling = keys.flip(-1).roll(-1, -1)
-    return by_distance(query @ falling), by_distance(key @ queries).transpose(-1, -2)
-
-
-def _projections(attention: Any) -> tuple[Any, Any]:
-    """The projections of relative position embeddings to keys and queries, which may be the content's own."""
-    if attention.share_att_key:
-        return attention.key_proj, attention.query_proj
-    return attention.pos_key_proj, attention.pos_query_proj
+from core.run.odd import COMPONENTS
+from core.run.run import Site, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +31,9 @@ class ScoredPass:
     states: Tensor
     """(1, n, width) of the last layer."""
     scores: Tensor
-    """(L, 3, H, n, n) terms of every score, in the order of `COMPONENTS`, ablated ones included."""
+    """(L, 3, H, n, n) terms of every score, in the order of `COMPONENTS`; ablated ones are zero."""
     weights: Tensor
-    """(L, H, n, n) the softmax of the terms that were not ablated."""
+    """(L, H, n, n) the softmax of their sum."""
 
 
 def supported(model: Any) -> bool:
@@ -111,7 +50,7 @@ def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> Scored
     """Run a DeBERTa base model over one text with the score terms in ``parts`` alone; the model is not changed.
 
     Args:
-        model: transformers' DebertaV2ForMaskedLM, in evaluation mode.
+        model: of a loaded checkpoint of a DeBERTa.
         ids: (1, n).
 
     Raises:
@@ -119,22 +58,14 @@ def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> Scored
     """
     if not supported(model):
         raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
-    own: Any = twin(model)
-    included = [COMPONENTS.index(part) for part in COMPONENTS if part in parts]
-    scores: list[Tensor] = []
-
-    def bias(attention: Any, query: Tensor, key: Tensor, _: Tensor, table: Tensor, factor: int) -> Tensor:
-        """(H, n, n) the bias that the library adds to the content scores, from (H, n, d) queries and keys."""
-        content = query @ (key.transpose(-1, -2) / math.sqrt(factor * query.shape[-1]))
-        position = position_scores(query[None], key[None], attention, table)
-        scores.append(torch.stack([content, *(part[0] for part in position)]))
-        return scores[-1][included].sum(dim=0) - content
-
-    for layer in own.base_model.encoder.layer:
-        layer.attention.self.disentangled_attention_bias = MethodType(bias, layer.attention.self)
-    with torch.no_grad():
-        out = own.base_model(input_ids=ids, output_attentions=True)
-    return ScoredPass(out.last_hidden_state, torch.stack(scores), torch.cat(out.attentions))
+    layers = range(int(model.config.num_hidden_layers))
+    dropped = [part for part in COMPONENTS if part not in parts]
+    edits = {Site("encoder", layer, f"terms.{part}"): torch.zeros_like for layer in layers for part in dropped}
+    recorded = run(model.base_model, {"input_ids": ids}, keep={"terms", "pattern"}, edits=edits)
+    scores = [torch.cat([recorded.terms("encoder", layer)[part] for part in COMPONENTS]) for layer in layers]
+    return ScoredPass(
+        recorded.output.last_hidden_state, torch.stack(scores), torch.cat(recorded.layers("encoder", "pattern"))
+    )
 
 
 MOST = 40

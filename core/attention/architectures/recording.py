@@ -19,6 +19,7 @@ from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, nn, torch
+from core.run import prepare
 from core.sparse import longformer, reformer
 from core.sparse.bigbird import encode
 from core.sparse.layout import Sparsity
@@ -32,7 +33,7 @@ def twin(model: nn.Module) -> nn.Module:
     """A model with modules of its own that computes with the parameters and buffers of ``model``, which is only read.
 
     All other attributes, such as configurations, are the same objects. A module that occurs twice in ``model`` is one
-    module in the twin, too. Hooks are not copied.
+    module in the twin, too. Hooks are not copied but for those of `core.run`.
     """
     return _twin_of(model, {})
 
@@ -46,9 +47,15 @@ def _twin_of(module: nn.Module, copies: dict[int, nn.Module]) -> nn.Module:
     # atomic under the GIL, so no other thread can interfere
     own = dict(vars(module))
     own.pop(_INSTALLED, None)
+    ours = {
+        key
+        for name in ("_forward_hooks", "_forward_pre_hooks")
+        for key, hook in own[name].items()
+        if hook.__module__ == prepare.__name__
+    }
     for name, value in own.items():
         if name.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called")):
-            own[name] = type(value)()
+            own[name] = type(value)((key, hook) for key, hook in value.items() if key in ours)
     for name in ("_parameters", "_buffers"):
         own[name] = dict(own[name])
     own["_modules"] = {

@@ -36,9 +36,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.attention.architectures.disentangled import COMPONENTS, position_scores
 from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
-from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Run, Site
@@ -206,40 +204,6 @@ def _rotated(scores: AttentionScores, key: Tensor, cos: Tensor, sin: Tensor) -> 
     )
 
 
-def _relative_bias(
-    scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
-) -> AttentionScores:
-    """The bias is returned between the output and the weights; that of a cross-attention is zero and left out."""
-    if call.inputs.get("key_value_states") is None:
-        scores.terms["position"] = call.output[1][0]
-    return scores
-
-
-def _local(scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer) -> AttentionScores:
-    """The module has a causal or local mask as a buffer, besides the usual mask."""
-    queries, keys = scores.query.shape[1], scores.key.shape[1]
-    buffer: Any = recorder.model.get_submodule(layer.module).bias
-    near = buffer[0, :, keys - queries : keys, :keys].bool()
-    return replace(scores, allowed=near if scores.allowed is None else near & scores.allowed)
-
-
-def _disentangled(
-    scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
-) -> AttentionScores:
-    own: Any = recorder.model.get_submodule(layer.module)
-    table = call.inputs.get("rel_embeddings")
-    allowed = call.inputs["attention_mask"][0].bool()
-    if table is None and not own.pos_att_type:
-        return replace(scores, allowed=allowed)
-    if table is None or sorted(own.pos_att_type) != sorted(COMPONENTS[1:]):
-        raise NoAttentionMatrix("This model's attention scores cannot be taken apart into content and position here.")
-    factor = (len(COMPONENTS) * scores.query.shape[-1]) ** -0.5
-    content = scores.query @ scores.key.transpose(-1, -2) * factor
-    apart = position_scores(scores.query[None], scores.key[None], own, table)
-    terms = dict(zip(COMPONENTS, (content, *(part[0] for part in apart)), strict=True))
-    return replace(scores, terms=terms, allowed=allowed, factor=factor)
-
-
 def _sliding_window(
     scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
 ) -> AttentionScores:
@@ -341,9 +305,6 @@ def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionS
 
 
 _FINISH: dict[Score, Callable[[AttentionScores, ModuleCall, Recorder, AttentionLayer], AttentionScores]] = {
-    "relative_bias": _relative_bias,
-    "local": _local,
-    "disentangled": _disentangled,
     "sliding_window": _sliding_window,
     "block_sparse": _block_sparse,
 }

@@ -93,7 +93,7 @@ def scores_by_layer(
             return hooked_scores(checkpoint, inputs)
     layers = [layer for of_kind in blueprint_layers(checkpoint).values() for layer in of_kind]
     if plan_of(checkpoint).attends:
-        recorded = run(checkpoint, inputs, keep=KEPT)
+        recorded = run(checkpoint.model, inputs, keep=KEPT)
         by_kind: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
         for layer in layers:
             by_kind.setdefault(layer.kind, []).append((layer, scores_of(recorded, layer.kind, layer.layer)))

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.attention.ablation.question import check_size, row_of
-from core.attention.architectures.layout import blueprint_of
+from core.attention.architectures.layout import blueprint_of, plan_of
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
-from core.attention.architectures.scores import attention_scores, record_layer
+from core.attention.architectures.scores import KEPT, AttentionScores, attention_scores, record_layer, scores_of
 from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.states import embedding
 from core.attention.inside.steps import (
@@ -52,6 +52,7 @@ from core.language.tokens import own_language
 from core.language.types import Decoding
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
+from core.run.run import recording
 from core.words import counted
 
 MAX_GENERATED = 24
@@ -120,10 +121,11 @@ def blocks(
     recorder = Recorder(private_twin(checkpoint))
     adapted = checkpoint.spec.adapters(task)
     scenes = []
-    with through(checkpoint, adapted, recorder.model):
+    with through(checkpoint, adapted, recorder.model), recording(KEPT) as recorded:
         for attn in (own[number] for number in numbers):
             count = sum(1 for before in own[: attn.layer] if before.module == attn.module)
-            scenes.append((Scene(recorder, plan, attn, count, adapted), across[attn.layer] if across else None))
+            scene = Scene(recorder, plan, attn, count, adapted, recorded if plan_of(checkpoint).attends else None)
+            scenes.append((scene, across[attn.layer] if across else None))
             _record_layer(*scenes[-1])
         run_as_drawn(recorder, inputs)
     reads = names["decoder_input_ids"] if across else names["input_ids"]
@@ -201,8 +203,7 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
             steps += feed_forward(scene, read)
         else:
             layer = crossing if part == "cross-attention" and crossing is not None else attn
-            scores = attention_scores(scene.recorder, layer, scene.count)
-            steps += attention(scene, part, layer, scores, read)
+            steps += attention(scene, part, layer, _scores(scene, layer), read)
         own = adapter_paths(scene.task, attn.layer)[part] if scene.task is not None else ""
         if own:
             steps += adapter(scene, part, own, path.rpartition(".")[0], steps[-1])
@@ -221,6 +222,12 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
     if last and (final := scene.existing(plan.final)):
         steps.append(norm(scene, "end", final, steps[-1].slug, "final norm", residual=True))
     return steps
+
+
+def _scores(scene: Scene, layer: AttentionLayer) -> AttentionScores:
+    if scene.recorded is not None:
+        return scores_of(scene.recorded, layer.kind, layer.layer)
+    return attention_scores(scene.recorder, layer, scene.count)
 
 
 def _sum(part: Part, formula: str, values: Tensor, sources: tuple[str, str], note: str) -> Step:
@@ -247,8 +254,7 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     )
     two = step("embedding", "second stream", "X_2", second, note=f"{begin} {remark('read')}", **came)
     steps += [first_step, two, norm(scene, "attention", attn.path(attends), two.slug)]
-    scores = attention_scores(scene.recorder, attn, scene.count)
-    steps += attention(scene, "attention", attn, scores, steps[-1].slug)
+    steps += attention(scene, "attention", attn, _scores(scene, attn), steps[-1].slug)
     first, output = first + _tensor(steps[-1]), steps[-1].slug
     first_step = _sum("attention", "Y_1 = X_1 + Y", first, (first_step.slug, output), remark("first stream"))
     steps += [first_step, norm(scene, "feed-forward", attn.path(feeds), first_step.slug)]

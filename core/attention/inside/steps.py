@@ -30,6 +30,7 @@ from core.attention.trace import Floats
 from core.content import content
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
+from core.run.run import Run
 from core.run.sites import Blueprint, SubLayer
 
 Part = Literal["embedding", "attention", "cross-attention", "feed-forward", "end"]
@@ -102,6 +103,8 @@ class Scene:
     """Which call of the block's modules, where layers share them."""
     task: str | None = None
     """Whose adapters run; None where none do."""
+    recorded: Run | None = None
+    """The run of the same pass; None where the model's attention is not ours."""
 
     def module(self, path: str) -> Any:
         """The module at a whole path."""

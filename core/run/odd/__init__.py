@@ -1,0 +1,32 @@
+"""Attention modules of ours, for architectures whose modules do not call transformers' attention interface.
+
+Each is a subclass of the library's module with the same parameters, whose forward pass calls `core.run.attend`. When a
+model is prepared, its modules become instances of them, so that every pass of the model is the one that is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+MODULES = {
+    "deberta-v2": "disentangled",
+    "gpt_neo": "local",
+    "openai-gpt": "local",
+    "xlm": "xlm",
+}
+"""The module of this package by the model type."""
+COMPONENTS = ("c2c", "c2p", "p2c")
+"""The terms of DeBERTa's scores: content to content, content to position, position to content."""
+PENDING = ("big_bird", "longformer", "reformer", "xlnet")
+
+
+def install(model_type: str, modules: Iterable[Any]) -> None:
+    """Make the attention modules of a model ours, where its type needs it."""
+    name = MODULES.get(model_type)
+    if name is None:
+        return
+    ours = import_module(f"core.run.odd.{name}").OURS
+    for module in modules:
+        module.__class__ = ours[type(module)]
