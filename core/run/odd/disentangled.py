@@ -80,7 +80,7 @@ class SelfAttention(DisentangledSelfAttention):  # type: ignore[misc]
         """As the library's; it computes the relative positions that it is given by itself."""
 
         def split(states: Tensor) -> Tensor:
-            return states.unflatten(-1, (self.num_attention_heads, -1)).transpose(1, 2)
+            return states.view(*states.shape[:-1], self.num_attention_heads, -1).transpose(1, 2)
 
         query = split(self.query_proj(hidden_states if query_states is None else query_states))
         key, value = split(self.key_proj(hidden_states)), split(self.value_proj(hidden_states))
