@@ -108,7 +108,7 @@ LEAVE = r"""
   const names = [...document.querySelectorAll("[class*=st-key-]")].flatMap((one) => [...one.classList]);
   window.left = new Set(names.filter((name) => own.test(name)));
   window.begun = false;
-  window.patience = performance.now() + 5000;
+  window.patience = performance.now() + 20_000;
   window.runs?.disconnect();
   window.runs = new MutationObserver((changes) => {
     window.begun ||= changes.length > 0;
@@ -126,7 +126,7 @@ ARRIVED = f"""
 """
 """True when the page stands and no widget of the view before does.
 
-Where that had no widgets, a run must have begun since then; one too short to be seen is given five seconds.
+Where that had no widgets, a run must have begun since then; one too short to be seen is given twenty seconds.
 """
 expect.set_options(timeout=WAIT_MS)
 
