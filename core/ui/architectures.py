@@ -32,7 +32,7 @@ from core.ui.heads.text import TASK, WINDOW, part_numbers, task_names
 from core.ui.links import PageState
 from core.ui.page import accent, base_path, plain, presenting, theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Choice, Integer, Text, differing, draw_settings, settings_popover
+from core.ui.param import Carried, Choice, Integer, Text, differing, draw_settings, menu_names, settings_popover
 from core.ui.section import Section, View
 from core.ui.selection import Selection
 
@@ -86,7 +86,7 @@ class _Menus:
     """Menus of layer and head with their slots and values, where the model could be run."""
 
     def draw(self, state: PageState) -> None:
-        names = {slug: spec.name for slug, spec in self.candidates.items()}
+        names = menu_names(self.candidates.values())
         st.selectbox(
             self.title,
             list(names),

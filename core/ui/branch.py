@@ -27,7 +27,7 @@ from core.ui.glossary import info, plain_terms, sentences
 from core.ui.heads.panel import LAYER
 from core.ui.links import PageState, page_link
 from core.ui.page import BRANCH_TITLES, bare, base_path, plain, presenting
-from core.ui.param import Carried, Choice, Param, Text
+from core.ui.param import Carried, Choice, Param, Text, menu_names
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
 from core.ui.tree import VIEWS as DRAWINGS
@@ -210,7 +210,8 @@ def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState
     guest = home is not None and all(s.system != system.slug and s.slug != live.checkpoint for s in order)
     names = {"": "None on this page" if order else "none installed"} if guest or not order else {}
     names |= {"": own} if own else {}
-    names |= {spec.slug: f"{spec.name} · {SOURCES[spec.source]}" for spec in order}
+    short = menu_names(order)
+    names |= {spec.slug: f"{short[spec.slug]} · {SOURCES[spec.source]}" for spec in order}
     return specs.get(MODEL.with_(options=names, help=_words("Live model")).draw(state, tag=system.slug))
 
 

@@ -15,7 +15,7 @@ from core.studies import Axis, Cell, Study, get, select
 from core.table import Table
 from core.ui.page import theme
 from core.ui.panel import Panel
-from core.ui.param import Choice
+from core.ui.param import Choice, menu_names
 from core.ui.section import Section, View
 
 PAGE = "experiments"
@@ -52,7 +52,7 @@ def _choices(view: View, study: Study) -> Mapping[str, Cell]:
     chosen: dict[str, Cell] = {}
     for choice, param in zip(study.choices, _params(study), strict=False):
         values = {str(value): value for value in study.values(choice.column, {**study.where, **chosen})}
-        named = {spec.slug: spec.name for spec in checkpoints.available()} | choice.names
+        named = menu_names(checkpoints.available()) | choice.names
         options = {word: named.get(word, choice.name.replace("{}", word)) for word in values}
         default = choice.default if choice.default in options else next(iter(options))
         chosen[choice.column] = values[_control(param, options, default).draw(view.state)]

@@ -17,7 +17,8 @@ again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -271,6 +272,13 @@ class Choice(Control[str]):
         return draw(self.label, options, default=value, required=True, **common)
 
 
+def menu_names(specs: Iterable[CheckpointSpec]) -> dict[str, str]:
+    """What a menu calls each model, by slug: its short name, which fits a narrow menu, unless two share it."""
+    specs = list(specs)
+    count = Counter(spec.short_name for spec in specs)
+    return {spec.slug: spec.short_name if count[spec.short_name] == 1 else spec.name for spec in specs}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Model(Choice):
     """One of the live models that are available and suitable."""
@@ -297,7 +305,10 @@ class Model(Choice):
         """The parameter with the models that are available."""
         specs = self.offered()
         first = next((slug for slug in checkpoints.first(self.first) if slug in specs), "") if self.first else ""
-        names = {slug: f"{spec.name} · {BRANCH_TITLES.get(spec.branch, spec.branch)}" for slug, spec in specs.items()}
+        names = {
+            slug: f"{name} · {BRANCH_TITLES.get(specs[slug].branch, specs[slug].branch)}"
+            for slug, name in menu_names(specs.values()).items()
+        }
         return self.with_(options=names, default=first or next(iter(names), ""))
 
 

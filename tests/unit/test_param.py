@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import links
+from core import checkpoints, links
 from core.ui import param
 from tests.app.history import back
 
@@ -114,6 +115,16 @@ def test_a_change_drops_what_it_resets() -> None:
     at = opened('Choice(name="p", label="Kind", options={"a": "A", "b": "B"}, resets=("other",))', other="5")
     at.selectbox[0].set_value("b").run()
     assert "other" not in at.query_params
+
+
+def test_menus_call_a_model_by_its_short_name_unless_two_share_it() -> None:
+    specs = [spec for spec in checkpoints.available() if spec.slug in ("minilm", "atlas-bert")]
+    assert param.menu_names(specs) == {"minilm": "MiniLM", "atlas-bert": "Atlas BERT"}
+    (minilm,) = (spec for spec in specs if spec.slug == "minilm")
+    twins = [minilm, replace(minilm, slug="other", name="MiniLM with another head")]
+    assert list(param.menu_names(twins).values()) == [minilm.name, "MiniLM with another head"]
+    label = param.Model(name="model").here().options["minilm"]
+    assert label == "MiniLM · Encoder"
 
 
 def test_a_page_registers_what_its_sections_declare() -> None:

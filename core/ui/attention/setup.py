@@ -17,7 +17,7 @@ from core.ui.export import download_csv, download_html
 from core.ui.heads.text import sentence_of, text_part
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
-from core.ui.param import Carried, Model, Text
+from core.ui.param import Carried, Model, Text, menu_names
 from core.ui.picker import SOURCES
 
 MODEL = Model(
@@ -37,10 +37,11 @@ def models() -> dict[str, CheckpointSpec]:
 
 def draw_model(state: PageState) -> CheckpointSpec:
     specs = models()
+    short = menu_names(specs.values())
     names = {
         slug: " · ".join(
             (
-                spec.name,
+                short[slug],
                 BRANCH_TITLES.get(spec.branch, spec.branch),
                 *([SOURCES[spec.source]] if spec.source in ("directory", "hub") else ()),
             )

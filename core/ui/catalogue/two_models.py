@@ -45,7 +45,7 @@ from core.ui.glossary import info, warning
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.panel import chart, offer_chart, offer_table
-from core.ui.param import Carried, Choice, Text
+from core.ui.param import Carried, Choice, Text, menu_names
 from core.ui.picker import nothing_runs
 from core.ui.section import Section, View
 
@@ -266,7 +266,7 @@ def side_by_side(view: View) -> None:
     if not specs:
         info(view.words.part("None fits"))
         return
-    names = {slug: f"{spec.family.verb} · {spec.name}" for slug, spec in specs.items()}
+    names = {slug: f"{specs[slug].family.verb} · {name}" for slug, name in menu_names(specs.values()).items()}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pair = tuple(
             specs[param.with_(options=names, default=usual).draw(state)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -31,7 +31,7 @@ from core.ui.objectives.points import POINTS
 from core.ui.objectives.reward import REWARD
 from core.ui.page import BRANCH_TITLES, accent, plain, theme
 from core.ui.panel import Panel, offer_table
-from core.ui.param import Choice, Control, Text, Toggle, settings_menu
+from core.ui.param import Choice, Control, Text, Toggle, menu_names, settings_menu
 from core.ui.section import Section, View
 from core.ui.tables import TextTable, text_table
 
@@ -96,7 +96,7 @@ def objective(view: View) -> None:
         view = View(state, content("objectives", entry.slug))
         state.set(**{name: None for name in SETTINGS if name not in {s.name for s in (*entry.settings, *entry.rare)}})
         options = {setting.name: setting.draw(state, tag=entry.slug) for setting in _helped(entry.settings, view)}
-        menu = _model(entry, names)
+        menu = _model(entry)
         menus = (menu,) if len(menu.options) > 1 else ()
         seeds = SEED.with_(default=view.words.front.get("seed", SEED.default))
         sampled = (seeds.box,) if entry.random else ()
@@ -193,8 +193,9 @@ def _helped(settings: Sequence[Control[Any]], view: View) -> list[Control[Any]]:
     ]
 
 
-def _model(entry: Entry, names: Mapping[str, str]) -> Choice:
+def _model(entry: Entry) -> Choice:
     """The menu of the live models that predict."""
+    names = menu_names(checkpoints.available())
     here = {slug: names[slug] for slug in entry.models if slug in names} or {entry.models[0]: entry.models[0]}
     return MODEL.with_(options=here, default="")
 

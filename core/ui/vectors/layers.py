@@ -18,7 +18,7 @@ from core.theme import mixed
 from core.ui.export import download_csv
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice, Toggle, Words
+from core.ui.param import Choice, Toggle, Words, menu_names
 from core.ui.section import View
 from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import DASHES, MODEL
@@ -63,7 +63,7 @@ def contextuality(view: View, text: str) -> None:
     specs = MODEL.offered()
     offered = [slug for slug in specs if over == "own" or precomputed.layers(slug)]
     usual = [slug for slug in offered if slug in checkpoints.first("vectors-layers")] or offered[: MODELS.most]
-    names = {slug: specs[slug].name for slug in offered}
+    names = menu_names(specs[slug] for slug in offered)
     chosen = MODELS.with_(options=names, default=tuple(usual)).draw(state, tag=over)
     if not chosen:
         view.note("None chosen")
@@ -135,7 +135,7 @@ def _curves(view: View, measured: Measured, measure: str, less: bool) -> None:
 
 
 def _words(view: View, measured: Measured) -> None:
-    names = {slug: spec.name for slug, (spec, _) in measured.items() if precomputed.word_similarity(slug)}
+    names = menu_names(spec for slug, (spec, _) in measured.items() if precomputed.word_similarity(slug))
     if not names:
         return
     st.subheader(view.words.label("words"), anchor=False)
