@@ -175,8 +175,9 @@ ROWS = 16
 """Tokens that are drawn at most: those with the largest weights."""
 HEIGHT = 290
 """Pixels, whatever the text: nothing moves when another one is drawn."""
-_TOKENS, _LINES, _MASK, _WORDS, _BARS = 0.2, (0.215, 0.345), (0.35, 0.505), 0.715, 0.73
-"""Where tokens end, lines and the mask's box reach from and to, words end and bars begin, as shares of the width."""
+_TOKENS, _LINES, _MASK, _WORDS, _BARS, _LONGEST_BAR = 0.2, (0.215, 0.345), (0.35, 0.505), 0.715, 0.73, 0.12
+"""Where tokens end, lines and the mask's box reach from and to, words end and bars begin, and how long the longest is,
+as shares of the width: on a telephone, the number beside it needs 50 pixels."""
 
 
 def masked_word(
@@ -216,7 +217,7 @@ def masked_word(
         "type": "bar",
         "orientation": "h",
         "base": _BARS,
-        "x": [0.18 * chance / longest for chance in chances],
+        "x": [_LONGEST_BAR * chance / longest for chance in chances],
         "y": places,
         "width": width,
         "marker": {"color": color, "opacity": 0.85, "line": EDGE},

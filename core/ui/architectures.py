@@ -224,7 +224,7 @@ def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], vi
     figure = figures.attention_map(attention_map, layer, head, selection.at, theme=theme(spec.branch))
     figure.update_traces(showscale=False, selector={"type": "heatmap"})
     figure.update_layout(height=360, xaxis={"title": None, "tickangle": -90}, yaxis={"title": None})
-    st.markdown(f"**{plain(menus.title)}: {plain(spec.name)}**  \nlayer {layer + 1}, head {head + 1}")
+    st.markdown(f"**{plain(menus.title)}: {plain(spec.short_name)}**  \nlayer {layer + 1}, head {head + 1}")
     panel = Panel(
         f"beside-{number}",
         f"{title}, in words",

@@ -24,7 +24,9 @@ def test_sidebar_names_every_page_and_leads_there(visitor: Visitor) -> None:
         link = side.get_by_role("link", name=content(name).title, exact=True)
         expect(link).to_have_attribute("href", re.compile(f"/{name}$"))
     entries = side.get_by_test_id("stSidebarNavLink").evaluate_all(
-        "links => links.map((link) => link.getBoundingClientRect()).map((box) => [box.height, box.bottom])"
+        # each as bold as where it is the open page's
+        "links => links.map((link) => { link.style.fontWeight = link.lastChild.style.fontWeight = 600;"
+        " return link.getBoundingClientRect(); }).map((box) => [box.height, box.bottom])"
     )
     assert len(entries) == len(PAGES) + 1
     assert all(height == 32 and bottom <= LAPTOP["height"] for height, bottom in entries)

@@ -112,7 +112,10 @@ def test_the_masked_word_has_the_largest_weights_and_what_may_stand_there() -> N
     figure = masked_word(names, weights, 3, [EVIL, "b"], [0.6, 0.3], BLUE, special=(0,), theme=LIGHT)
     assert list(figure.data[0].text) == names[2:]
     assert list(figure.data[1].customdata) == [f"{ESCAPED}: 60.0%", "b: 30.0%"]
-    assert figure.data[1].x[0] == 2 * figure.data[1].x[1]
+    bars = figure.data[1]
+    assert bars.x[0] == 2 * bars.x[1]
+    telephone = 366 - figure.layout.margin.l - figure.layout.margin.r
+    assert (1 - bars.base - bars.x[0]) * telephone >= 50, "“68.1%” beside the longest bar is cut off"
 
 
 EVIL = "</b><script>"
