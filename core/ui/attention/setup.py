@@ -23,7 +23,7 @@ from core.ui.picker import SOURCES
 MODEL = Model(
     name="model",
     first="attention",
-    width=540,
+    width=410,
     resets=("layer", "head", "map", "token", "task", "off", "side", "step", "layers", "heads", "on", "open"),
 )
 INPUT = Text(name="asked", label="Text", most=600)
