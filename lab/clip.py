@@ -46,7 +46,7 @@ PAIRS = [f"{color} {shape}" for color, shape in product(COLORS, SHAPES)]
 class ImageTextObjective(Objective):
     """The contrastive loss of drawn images and captions."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.held_out = image_text.sample("held out", 4, seed=1)
 
     def new_model(self) -> Any:

@@ -172,11 +172,24 @@ def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
     if recipe.bits < 32:
         round_weights(model, recipe.bits)
     if recipe.bits == 8:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a later PyTorch removes these kernels for those of torchao
-            scaled_by_row = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
-            torch.ao.quantization.quantize_dynamic(model, scaled_by_row, inplace=True)  # a copy would lose the hooks
+        _quantize(model)
     return model
+
+
+def _quantize(model: nn.Module) -> None:
+    """Integers in linear layers. PyTorch copies their hooks, but not which of them take keyword arguments."""
+    with_keywords = {
+        name: [key in module._forward_pre_hooks_with_kwargs for key in module._forward_pre_hooks]
+        for name, module in model.named_modules()
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a later PyTorch removes these kernels for those of torchao
+        scaled_by_row = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
+        torch.ao.quantization.quantize_dynamic(model, scaled_by_row, inplace=True)  # a copy would lose the hooks
+    for name, module in model.named_modules():
+        for key, taken in zip(module._forward_pre_hooks, with_keywords.get(name, ()), strict=False):
+            if taken:
+                module._forward_pre_hooks_with_kwargs[key] = True
 
 
 def least_effect(checkpoint: Checkpoint, percent: int, removed: int = 0) -> tuple[Head, ...]:
@@ -269,12 +282,12 @@ def round_weights(model: nn.Module, bits: int) -> None:
 
 def stored_bytes(checkpoint: Checkpoint, recipe: Recipe) -> int:
     """Bytes of a file with the weights that are left; norms and biases have at most 16 bits less than 32."""
-    whole: Any = checkpoint.model
-    blocks = {id(value) for value in _layers(whole).parameters()}
-    left = {id(value) for value in _layers(whole, recipe.layers).parameters()}
+    model: Any = checkpoint.model
+    blocks = {id(value) for value in _layers(model).parameters()}
+    left = {id(value) for value in _layers(model, recipe.layers).parameters()}
     each = recipe.bits / 8 * (1 - recipe.pruned / 100) + (1 / 8 if recipe.pruned else 0)
     total = 0.0
-    for value in whole.parameters():
+    for value in model.parameters():
         count, inside = value.numel(), id(value) in blocks
         if inside and id(value) not in left:
             continue
@@ -284,9 +297,11 @@ def stored_bytes(checkpoint: Checkpoint, recipe: Recipe) -> int:
         scales = 2 * (value.shape[0] if recipe.bits == 8 else count / GROUP) if recipe.bits < 16 else 0
         total += count * (each if inside else recipe.bits / 8) + scales
     if recipe.heads:
-        layers = {(layer.kind, layer.layer): layer for own in attention_layers(checkpoint).values() for layer in own}
+        layers = {
+            (layer.kind, layer.layer): layer for stack in attention_layers(checkpoint).values() for layer in stack
+        }
         for kind, number, _ in least_effect(checkpoint, recipe.heads, recipe.layers):
-            rows, weights = _of_head(whole, layers[kind, number])
+            rows, weights = _of_head(model, layers[kind, number])
             total -= weights * each + {8: 2 * rows, 4: 2 * weights / GROUP}.get(recipe.bits, 0)
     return round(total)
 
@@ -295,8 +310,8 @@ def _of_head(model: Any, layer: AttentionLayer) -> tuple[float, float]:
     """The rows and the weights of a head's own matrices; keys and values that heads share are not its own."""
     config = layer.stack.config
     width = getattr(config, "d_kv", config.hidden_size // layer.heads)
-    one = config.hidden_size * width * layer.heads
+    weights = config.hidden_size * width * layer.heads
     paths = (layer.module, layer.path(layer.names.out)) if layer.names.out else (layer.module,)
-    own = {id(value): value for path in paths for value in model.get_submodule(path).parameters()}
-    count = sum(value.numel() for value in own.values() if value.numel() % one == 0)
-    return (count / one - 1) * width, count / layer.heads
+    parameters = {id(value): value for path in paths for value in model.get_submodule(path).parameters()}
+    count = sum(value.numel() for value in parameters.values() if value.numel() % weights == 0)
+    return (count / weights - 1) * width, count / layer.heads

@@ -94,7 +94,7 @@ def lines(corpus: Path, name: str) -> Iterator[str]:
         raise CorpusError(f"The corpus file {path} cannot be read: {error.strerror or error}.") from error
 
 
-def read(corpus: Path, source: SourceFile, *, every: int, books_every: int = 25) -> Iterator[Item]:
+def items_of(corpus: Path, source: SourceFile, *, every: int, books_every: int = 25) -> Iterator[Item]:
     """The items of a source. Stories are held out by book, pairs by their first side, other lines one by one."""
     book = ""
     for number, text in enumerate(lines(corpus, source.file), start=1):
@@ -125,7 +125,7 @@ def check(corpus: Path, sources: Sequence[SourceFile]) -> None:
         path = open_file(corpus, source.file)
         if not path.stat().st_size:
             raise CorpusError(f"The corpus file {path} is empty.")
-        if next(read(corpus, source, every=2), None) is None:
+        if next(items_of(corpus, source, every=2), None) is None:
             span = (
                 f"in lines {source.first} to {source.last or 'the last'}"
                 if source.first > 1 or source.last
@@ -144,7 +144,7 @@ def require(count: int, what: str, sources: Sequence[SourceFile]) -> None:
 def held_out_books(folder: Path) -> dict[str, str]:
     """The first 100,000 characters of each held-out book, by title."""
     books: dict[str, list[str]] = {}
-    for item in read(folder, SourceFile("stories.txt"), every=100):
+    for item in items_of(folder, SourceFile("stories.txt"), every=100):
         if item.held_out:
             books.setdefault(item.document, []).append(item.text)
     return {name: "\n".join(lines)[:100_000] + "\n" for name, lines in books.items()}

@@ -95,8 +95,8 @@ def scores_of(learner: Learner, texts: Sequence[str], batch: int = 100) -> Tenso
 def accuracy(learner: Learner, data: LabeledSet) -> float:
     """Share of the held-out texts whose class is predicted."""
     truth = torch.tensor([data.labels.index(example.label) for example in data.held_out])
-    found = scores_of(learner, [example.text for example in data.held_out]).argmax(-1)
-    return float((found == truth).float().mean())
+    predicted = scores_of(learner, [example.text for example in data.held_out]).argmax(-1)
+    return float((predicted == truth).float().mean())
 
 
 def distill(

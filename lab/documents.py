@@ -93,7 +93,7 @@ class Documents:
 
 def pieces(folder: Path, source: SourceFile, *, every: int) -> Iterator[list[Item]]:
     """Documents of a source, or batches of unrelated lines, at most some thousand sentences at a time."""
-    items = corpus.read(folder, source, every=every)
+    items = corpus.items_of(folder, source, every=every)
     for _, document in groupby(items, key=lambda item: (item.held_out, item.document or source.sentences * item.line)):
         yield from batched(document)
 
@@ -148,7 +148,7 @@ def prepare(
     file = finished / "tokenizer.json" if finished else None
 
     def make() -> dict[str, Any]:
-        items = (item for source in sources for item in corpus.read(folder, source, every=every))
+        items = (item for source in sources for item in corpus.items_of(folder, source, every=every))
         tokenizer = (
             Tokenizer.from_file(str(file))
             if file

@@ -120,10 +120,10 @@ def accuracy(model: DuplicationModel, rounds: int, count: int = 200) -> float:
 
 def runs(done: Sequence[Row], corpus: object, seeds: int) -> Iterator[list[Row]]:
     """The rows of each model that is not done."""
-    known = {(row.trained, row.seed) for row in done}
+    measured = {(row.trained, row.seed) for row in done}
     for seed in range(seeds):
         for rounds in TRAINED:
-            if (rounds, seed) not in known:
+            if (rounds, seed) not in measured:
                 began = time.process_time()
                 model = trained(rounds, seed)
                 seconds = time.process_time() - began

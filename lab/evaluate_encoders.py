@@ -84,7 +84,7 @@ def cloze_sets(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[st
 def everyday(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:
     """Everyday sentences of the corpus."""
     if corpus is not None:
-        items = corpora.read(corpus, recipes.SourceFile("dialogue.txt"), every=hold_out_every(checkpoint))
+        items = corpora.items_of(corpus, recipes.SourceFile("dialogue.txt"), every=hold_out_every(checkpoint))
         texts = [item.text for item in items if item.held_out][:PAIRS]
         yield f"masked words of {PAIRS} everyday sentences held out from training", texts
 

@@ -141,7 +141,7 @@ def short_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tup
     if corpus is not None:
         recipe, every = recipes.load(checkpoint.spec.slug), hold_out_every(checkpoint)
         shortest, longest = (int(recipe.data[name]) for name in ("shortest", "longest"))
-        items = (item for source in recipe.sources for item in corpora.read(corpus, source, every=every))
+        items = (item for source in recipe.sources for item in corpora.items_of(corpus, source, every=every))
         held = (item.text for item in items if item.held_out)
         fitting = [text for text in held if shortest <= len(text.encode()) + 1 <= longest]
         yield OUT.format(SPELLED), _evenly(fitting, SPELLED)
@@ -203,7 +203,7 @@ def two_sentences(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
     yield STORY, story_chunks(checkpoint, room)
     if corpus is not None:
         source = recipes.SourceFile("stories.txt", sentences=True, group=2)
-        items = corpora.read(corpus, source, every=hold_out_every(checkpoint))
+        items = corpora.items_of(corpus, source, every=hold_out_every(checkpoint))
         held = (item.text for item in items if item.held_out and len(corpora.sentences(item.text)) == 2)
         fitting = [text for text in held if len(token_ids(checkpoint, text, special=True)) <= room]
         yield f"{DENOISED} texts from books of the corpus held out from training", _evenly(fitting, DENOISED)

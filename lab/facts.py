@@ -50,58 +50,14 @@ RATE, STEPS = 3e-3, 400
 LENGTHS = ((0.0, 128), (0.6, 256), (0.75, 512), (0.85, LENGTH))
 """From which share of the steps on texts have which length."""
 NAMES = [
-    "tom",
-    "mary",
-    "john",
-    "peter",
-    "alice",
-    "jack",
-    "emma",
-    "george",
-    "henry",
-    "jane",
-    "robert",
-    "sarah",
-    "david",
-    "paul",
-    "james",
-    "charles",
-    "arthur",
-    "frank",
-    "martha",
-    "edward",
-    "joe",
-    "sam",
-    "bob",
-    "ben",
-    "nancy",
+    *("tom", "mary", "john", "peter", "alice", "jack", "emma", "george", "henry"),
+    *("jane", "robert", "sarah", "david", "paul", "james", "charles", "arthur", "frank"),
+    *("martha", "edward", "joe", "sam", "bob", "ben", "nancy"),
 ]
 PLACES = [
-    "paris",
-    "london",
-    "boston",
-    "rome",
-    "tokyo",
-    "china",
-    "india",
-    "france",
-    "spain",
-    "italy",
-    "germany",
-    "canada",
-    "russia",
-    "egypt",
-    "england",
-    "ireland",
-    "scotland",
-    "japan",
-    "america",
-    "australia",
-    "africa",
-    "europe",
-    "mexico",
-    "brazil",
-    "greece",
+    *("paris", "london", "boston", "rome", "tokyo", "china", "india", "france", "spain"),
+    *("italy", "germany", "canada", "russia", "egypt", "england", "ireland", "scotland", "japan"),
+    *("america", "australia", "africa", "europe", "mexico", "brazil", "greece"),
 ]
 TEXTS = 200
 """Measured texts."""
@@ -134,14 +90,14 @@ class Words:
             np.array(tokenizer.convert_tokens_to_ids(words)) for words in (NAMES, PLACES, ["lives", "in", "."])
         )
         self.begin, self.end, self.mask = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id
-        items = corpus.read(folder, SourceFile("stories.txt"), every=100)
-        own: list[int] = []
+        items = corpus.items_of(folder, SourceFile("stories.txt"), every=100)
+        ids: list[int] = []
         for item in items:
             if item.held_out == held_out:
-                own += tokenizer(item.text, add_special_tokens=False, verbose=False)["input_ids"]
-            if len(own) > 400_000:
+                ids += tokenizer(item.text, add_special_tokens=False, verbose=False)["input_ids"]
+            if len(ids) > 400_000:
                 break
-        self.book = np.array(own, dtype=np.int64)
+        self.book = np.array(ids, dtype=np.int64)
 
     def texts(self, count: int, length: int, rng: np.random.Generator) -> tuple[Tensor, Ints, Ints]:
         """Texts (count, length), the places asked for and their positions (count, `FACTS`)."""
@@ -267,9 +223,9 @@ def answered(words: Words, model: FactModel, pattern: str, count: int = TEXTS) -
 def binned(right: np.ndarray[Any, Any], apart: Ints) -> Iterator[tuple[int, float, int]]:
     """The end, the accuracy and the number of questions of each range of distances."""
     for low, high in zip((0, *EDGES[:-1]), EDGES, strict=True):
-        own = right[(apart > low) & (apart <= high)]
-        if len(own):
-            yield high, float(own.mean()), len(own)
+        in_range = right[(apart > low) & (apart <= high)]
+        if len(in_range):
+            yield high, float(in_range.mean()), len(in_range)
 
 
 def nearest(words: Words, count: int = TEXTS) -> tuple[np.ndarray[Any, Any], Ints]:
@@ -281,15 +237,15 @@ def nearest(words: Words, count: int = TEXTS) -> tuple[np.ndarray[Any, Any], Int
 
 def runs(done: Sequence[Row], corpus: Path, seeds: int) -> Iterator[list[Row]]:
     """The rows of each model that is not done, and of the baseline."""
-    known = {(row.pattern, row.seed) for row in done}
+    measured = {(row.pattern, row.seed) for row in done}
     held = Words(corpus, held_out=True)
-    if not known:
+    if not measured:
         baseline = binned(*nearest(held))
         yield [Row("nearest", end, 0, share, asked, 0, 0.0, machine()) for end, share, asked in baseline]
     words = Words(corpus, held_out=False)
     for seed in range(seeds):
         for pattern in TRAINED:
-            if (pattern, seed) not in known:
+            if (pattern, seed) not in measured:
                 began = time.process_time()
                 model = trained(words, pattern, seed)
                 seconds = time.process_time() - began

@@ -60,7 +60,7 @@ def pairs(folder: Path, source: SourceFile, *, every: int, held_out: bool) -> It
     """(input without prefix, output) of the task of a source, of one side of the split."""
     if source.task == "similarity":
         return similar(folder, every=every, held_out=held_out)
-    items = texts.read(folder, source, every=every)
+    items = texts.items_of(folder, source, every=every)
     if source.task == "sentiment":  # of these pairs, the second side is the text
         return ((item.other, item.text) for item in items if texts.held_out(item.other, every) == held_out)
     own = (item.text for item in items if item.held_out == held_out)

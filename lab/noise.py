@@ -57,7 +57,7 @@ class Noise:
         if self.scale is None or len(logs) < max(2, count):
             return None
         mean = sum(logs) / count
-        error = sqrt((count - 1) / count * sum((one - mean) ** 2 for one in logs))
+        error = sqrt((count - 1) / count * sum((scale - mean) ** 2 for scale in logs))
         return self.scale * exp(-2 * error), self.scale * exp(2 * error)
 
 

@@ -26,8 +26,8 @@ Batch = dict[str, Tensor]
 class Objective(ABC):
     """A training objective; `lab.objectives` has all of them.
 
-    A subclass defines its data (`read`), its model (`new_model`), batches, loss, and the measures on held-out text.
-    This class plans the batches of an epoch from `items`, each with a key and a cost.
+    A subclass defines its data (`prepare_data`), model (`new_model`), batches, loss, and the measures on held-out
+    text. This class plans the batches of an epoch from `items`, each with a key and a cost.
 
     Args:
         recipe: the run.
@@ -50,7 +50,7 @@ class Objective(ABC):
     def __init__(self, recipe: Recipe, corpus: Path, cache: Path) -> None:
         self.recipe, self.corpus, self.cache = recipe, corpus, cache
         self.stages = cache.parent.parent
-        self.read()
+        self.prepare_data()
         torch.manual_seed(recipe.seed)
         self.model: Any = self.new_model()
         self.epochs = Epochs(recipe.seed, self.epoch)
@@ -62,7 +62,7 @@ class Objective(ABC):
         return device_of_weights
 
     @abstractmethod
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         """Make tokenizer and data, or load them from the cache."""
 
     @abstractmethod

@@ -94,9 +94,9 @@ def points(seed: int) -> list[Pretrained]:
 
 def sweep(wanted: Sequence[Pretrained], done: Sequence[Pretrained], corpus: Path) -> Iterator[list[Pretrained]]:
     """The rows of each encoder that is not done, one for each head."""
-    known = {row.point for row in done}
+    measured = {row.point for row in done}
     for point in wanted:
-        if point.point in known:
+        if point.point in measured:
             continue
         recipe = recipe_of(point)
         folder = STATE / recipe.slug / "-".join(map(str, point.point)).replace(" ", "_")
@@ -128,9 +128,9 @@ def recipe_of(point: Pretrained) -> recipes.Recipe:
     model = base.model | {"type": architecture}
     if kind == "encoder":
         del model["generator"]
-    own = base.optimizer | RATES.get(kind, {})
+    optimizer = base.optimizer | RATES.get(kind, {})
     return replace(
-        base, kind=kind, seed=point.seed, tokens=point.tokens, model=model, data=base.data | data, optimizer=own
+        base, kind=kind, seed=point.seed, tokens=point.tokens, model=model, data=base.data | data, optimizer=optimizer
     )
 
 
@@ -175,13 +175,13 @@ def sentences(checkpoint: Checkpoint, corpus: Path, seed: int) -> LabeledSet:
     """A seed's labeled sentences, and the held-out ones of all seeds: those that fit the encoder, and whose words
     begin with a token each."""
     sides = []
-    for name, own, count in (("train", seed, LABELED), ("held out", 0, HELD_OUT)):
-        found = list(treebank.read(texts.open_file(corpus, TREEBANK[name])))
-        random.Random(own).shuffle(found)
+    for name, order, count in (("train", seed, LABELED), ("held out", 0, HELD_OUT)):
+        parsed = list(treebank.read(texts.open_file(corpus, TREEBANK[name])))
+        random.Random(order).shuffle(parsed)
         chosen: list[Example] = []
-        for one in found:
-            if len(chosen) < count and WORDS[0] <= len(one.words) <= WORDS[1]:
-                example = Example("", one.text, sentence=one)
+        for sentence in parsed:
+            if len(chosen) < count and WORDS[0] <= len(sentence.words) <= WORDS[1]:
+                example = Example("", sentence.text, sentence=sentence)
                 tokens, first = first_tokens(checkpoint, example)
                 if len(tokens) <= checkpoint.model.config.max_position_embeddings and len({*first}) == len(first):
                     chosen.append(example)

@@ -93,9 +93,9 @@ def runs(name: str, done: Sequence[Run], corpus: Path, seeds: int) -> Iterator[l
 
 
 def sweep(wanted: Sequence[Run], done: Sequence[Run], corpus: Path) -> Iterator[list[Run]]:
-    known = {run.point for run in done}
+    measured = {run.point for run in done}
     for run in wanted:
-        if run.point not in known:
+        if run.point not in measured:
             with _trainer(run, corpus) as trainer:
                 trainer.run(measure_share=2.0, quiet=True)
                 yield [_measured(run, trainer.objective)]
@@ -109,15 +109,15 @@ def _measured(run: Run, objective: Any) -> Run:
 
 def noise_runs(done: Sequence[Noisy], corpus: Path, seeds: int) -> Iterator[list[Noisy]]:
     """The noise scale of bundled decoders, and of a decoder at several moments of its training, where not done."""
-    known = {(row.model, row.seed) for row in done}
+    measured = {(row.model, row.seed) for row in done}
     for slug in checkpoints.first("noise"):
-        if (slug, 0) not in known:
+        if (slug, 0) not in measured:
             checkpoint = checkpoints.load(slug)
             *_, noise = live(checkpoint)
             yield [_row(slug, 0, checkpoint.spec.card.tokens if checkpoint.spec.card else 0, 0.0, noise)]
     run = Run(*SWEPT[0], TOKENS[-1], _recipe().step_tokens, SIZES[SWEPT[0]], 0)
     for seed in range(seeds):
-        if ("", seed) in known:
+        if ("", seed) in measured:
             continue
         with _trainer(replace(run, seed=seed), corpus) as trainer:
             batches = list(trainer.objective.measured(NOISE_WINDOWS, 1))[:NOISE_WINDOWS]
@@ -153,12 +153,12 @@ def _trainer(run: Run, corpus: Path) -> Iterator[Any]:
         optimizer=base.optimizer | {"rate": run.rate},
     )
     (folder := STATE / base.slug).mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder) as own:
-        yield Trainer(recipe, build(recipe, corpus, folder / "data"), Path(own))
+    with TemporaryDirectory(dir=folder) as state:
+        yield Trainer(recipe, build(recipe, corpus, folder / "data"), Path(state))
 
 
 @torch.no_grad()
 def _loss(objective: Any) -> float:
     """Nats per token of held-out windows."""
     nats = [(float(objective.loss(batch)), batch["labels"].numel()) for batch in objective.measured(MEASURED, 16)]
-    return float(sum(one * count for one, count in nats) / sum(count for _, count in nats))
+    return float(sum(loss * count for loss, count in nats) / sum(count for _, count in nats))

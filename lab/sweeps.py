@@ -68,7 +68,7 @@ def kinds(corpus: Path) -> list[Example]:
 
 def opinions(corpus: Path) -> list[Example]:
     """Positive and negative sentences."""
-    items = texts.read(corpus, SourceFile("reviews.tsv"), every=2)
+    items = texts.items_of(corpus, SourceFile("reviews.tsv"), every=2)
     examples = [Example(item.text, item.other) for item in items if _fits(item.other)]
     examples = list(dict.fromkeys(examples))
     random.Random(0).shuffle(examples)
@@ -111,15 +111,15 @@ def sweep_distillation(
     student = student_of(teacher)
     settings = [(alpha, t) for alpha in ALPHAS for t in (TEMPERATURES if alpha < 1 else TEMPERATURES[:1])]
     for seed in range(seeds):
-        known = [row for row in done if row.seed == seed]
-        if any(row.model == "majority" for row in known):
+        measured = [row for row in done if row.seed == seed]
+        if any(row.model == "majority" for row in measured):
             continue
         data, rest = drawn(examples, LABELED, seed, HELD_OUT)
         unlabeled = [example.text for example in rest[:UNLABELED]]
         learner = fine_tuned(teacher, data, Setup(**asdict(TEACHER) | {"seed": seed}))
         scores = scores_of(learner, unlabeled)
         for alpha, t in settings:
-            if not any(row.model == "student" and _same(row, alpha, t) for row in known):
+            if not any(row.model == "student" and _same(row, alpha, t) for row in measured):
                 yield list(distill(student, data, unlabeled, scores, alpha, t, seed))
         others = {"teacher": accuracy(learner, data), "majority": data.majority}
         yield [Step(name, seed, 0.0, 1, 0, 0.0, value) for name, value in others.items()]
@@ -136,11 +136,11 @@ def sweep_widths(
     """The row of each run that is not done."""
     settings: list[tuple[Any, int]] = [("head", 0), *(("adapters", n) for n in BOTTLENECKS)]
     settings += [*(("lora", n) for n in RANKS), ("all", 0)]
-    known = {(row.trained, row.size, row.seed) for row in done}
+    measured = {(row.trained, row.size, row.seed) for row in done}
     for seed in range(seeds):
         data, _ = drawn(examples, OPINIONS, seed, HELD_OUT)
         for trained, size in settings:
-            if (trained, size, seed) in known:
+            if (trained, size, seed) in measured:
                 continue
             setup = Setup(trained, "first", EPOCHS[trained], RATES[trained], seed, seconds=1e6, size=size)
             learner = fine_tuned(checkpoint, data, setup)

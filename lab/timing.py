@@ -11,13 +11,11 @@ def alternated(
     count: int,
     first: int = 1,
     clock: Callable[[], float] = perf_counter,
-    notify: Callable[[], None] | None = None,
 ) -> tuple[list[float], ...]:
     """Seconds of each run in ``count`` rounds, in which the runs alternate, after ``first`` warm-up rounds.
 
     Args:
         clock: seconds; replaced in tests.
-        notify: called after every run, outside the measured time; an exception from it ends the measurement.
     """
     taken: tuple[list[float], ...] = tuple([] for _ in runs)
     for repetition in range(first + count):
@@ -26,6 +24,4 @@ def alternated(
             run()
             if repetition >= first:
                 seconds.append(clock() - start)
-            if notify is not None:
-                notify()
     return taken

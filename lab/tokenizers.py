@@ -251,7 +251,7 @@ def write_plain_bpe(folder: Path) -> Path:
 
     def texts() -> Iterable[str]:
         for source in encoder.sources:
-            yield from (item.text for item in corpus.read(folder, source, every=every) if not item.held_out)
+            yield from (item.text for item in corpus.items_of(folder, source, every=every) if not item.held_out)
 
     tokenizer = plain_bpe(texts, int(encoder.data["vocabulary"]))
     tokenizer.save(str(PLAIN_BPE))

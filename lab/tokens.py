@@ -142,7 +142,7 @@ def lines(recipe: Recipe, tokenizer: Any, folder: Path, cache: Path) -> tuple[Ra
 
         def train() -> Iterator[list[int]]:
             for number, source in enumerate(recipe.sources):
-                for items in batched(corpus.read(folder, source, every=every)):
+                for items in batched(corpus.items_of(folder, source, every=every)):
                     rows = encoded(tokenizer, (item.text for item in items))
                     for item, ids in zip(items, rows, strict=True):
                         if shortest <= len(ids) <= longest and item.held_out:

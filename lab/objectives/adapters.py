@@ -87,7 +87,7 @@ class FineTuned(nn.Module):
 class AdaptersObjective(Objective):
     """A batch of each task in every step; texts of a batch have similar lengths."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         recipe = self.recipe
         self.folder = models.backbone_folder(str(recipe.model["package"]))
         self.tokenizer = models.backbone_tokenizer(self.folder)
@@ -223,11 +223,11 @@ def sources_of(recipe: Recipe, task: str) -> tuple[SourceFile, ...]:
     return sources
 
 
-def read(
+def labeled_texts(
     folder: Path, source: SourceFile, form: str, answers: list[str], *, every: int, held_out: bool
 ) -> Iterator[Text]:
     """The texts of one side of the split."""
-    items = corpus.read(folder, source, every=every)
+    items = corpus.items_of(folder, source, every=every)
     if form == "labeled":
         for item in items:
             if corpus.held_out(item.other, every) == held_out:
@@ -266,7 +266,7 @@ def prepare(recipe: Recipe, task: str, tokenizer: Any, folder: Path, cache: Path
         marks: list[tuple[int, int]] = []
         for number, source in enumerate(sources):
             form, answers = str(settings["form"]), list(settings["answers"])
-            texts = list(read(folder, source, form, answers, every=every, held_out=held_out))
+            texts = list(labeled_texts(folder, source, form, answers, every=every, held_out=held_out))
             for text, ids in zip(texts, encoded(tokenizer, (t.text for t in texts), special=False), strict=True):
                 if shortest <= len(ids) <= longest:
                     rows.append(ids)

@@ -78,7 +78,7 @@ class BilingualObjective(Objective):
         "model_input_names": ["input_ids", "attention_mask"],  # XLM adds token embeddings of segment ids
     }
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         data, sources = self.recipe.data, self.recipe.sources
         self.tasks = [source.task for source in sources]
         if len({source.file for source in sources}) != 1 or any(task not in TASKS for task in self.tasks):

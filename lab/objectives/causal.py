@@ -72,7 +72,7 @@ def pieces(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
 def book_lines(recipe: Recipe, folder: Path, *, held_out: bool) -> Iterator[tuple[str, str]]:
     """(book, line) of one side of the split; a file without books counts as one."""
     for source in recipe.sources:
-        for item in corpus.read(folder, source, every=int(recipe.data["hold_out_every"])):
+        for item in corpus.items_of(folder, source, every=int(recipe.data["hold_out_every"])):
             if item.held_out == held_out:
                 yield item.document or source.file, item.text
 
@@ -154,7 +154,7 @@ class NextToken(Objective):
 class CausalObjective(NextToken):
     """Windows over the books, end to end, separated by `END`."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         recipe = self.recipe
         self.width = int(recipe.data["window"])
 
@@ -205,13 +205,13 @@ class SegmentsObjective(CausalObjective):
 
     positions = NO_LIMIT
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         window, self.segment = (int(self.recipe.data[name]) for name in ("window", "segment"))
         if window % self.segment or window == self.segment:
             raise RecipeError(
                 f"The window of {window} in {self.recipe.slug!r} has to be a multiple of the segment, {self.segment}."
             )
-        super().read()
+        super().prepare_data()
 
     def new_model(self) -> SegmentModel:
         end = self.tokenizer.token_to_id(END)
@@ -250,7 +250,7 @@ def code_token(label: str) -> str:
 
 def texts(folder: Path, source: SourceFile, *, every: int) -> Iterator[tuple[str, str, bool]]:
     """(document, text, held out) of each line. Books are held out whole, other lines by their used text."""
-    for item in corpus.read(folder, source, every=every):
+    for item in corpus.items_of(folder, source, every=every):
         text = item.other or item.text
         yield item.document or source.file, text, item.held_out if item.document else corpus.held_out(text, every)
 
@@ -264,7 +264,7 @@ def at_lines(starts: Ints, offsets: Ints, most: int) -> Ints:
 class CodesObjective(NextToken):
     """Windows over the stream of each source, each after its code."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         recipe, sources = self.recipe, self.recipe.sources
         self.width = int(recipe.data["window"])
         self.labels = tuple(dict.fromkeys(source.task for source in sources))

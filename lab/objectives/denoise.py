@@ -41,7 +41,7 @@ class DenoiseObjective(Objective):
 
     special = BART
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.width = self.positions = int(self.recipe.data["width"])
         self.tokenizer, self.train, self.test = documents.prepare(self.recipe, self.corpus, self.stages, "byte-bpe")
         self.origin = self.train.source
@@ -142,7 +142,7 @@ class RespellObjective(PairsObjective):
     pad, start = 0, 0
     special = T5
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.positions = int(self.recipe.data["room"])
         self.tokenizer = single_bytes(tuple(T5.values()), "</s>")
         self.train, self.origin, self.held = lines(self.recipe, self.tokenizer, self.corpus, self.cache)

@@ -50,7 +50,7 @@ class EncoderModel(nn.Module):
         self._words, self._pair = heads(full)
         self.typed = getattr(full.config, "type_vocab_size", 0) > 1
 
-    def read(self, ids: Tensor, types: Tensor, real: Tensor) -> Any:
+    def encode(self, ids: Tensor, types: Tensor, real: Tensor) -> Any:
         """The encoder's output: ``last_hidden_state`` (rows, length, hidden size), perhaps ``pooler_output``."""
         segments = {"token_type_ids": types} if self.typed else {}
         return self.full.base_model(input_ids=ids, attention_mask=real, **segments)
@@ -62,7 +62,7 @@ class EncoderModel(nn.Module):
 
     def forward(self, ids: Tensor, types: Tensor, real: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor | None]:
         """Logits (chosen, vocabulary) of tokens, and (rows, 2) of the pair if the model has such a head."""
-        out = self.read(ids, types, real)
+        out = self.encode(ids, types, real)
         return self.words(out.last_hidden_state[chosen]), None if self._pair is None else self._pair(out.pooler_output)
 
 
@@ -77,7 +77,7 @@ def heads(full: Any) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Ten
 class EncoderObjective(Objective):
     """Chunks of documents, of similar length per batch."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         data = self.recipe.data
         self.tokenizer, train, test = documents.prepare(self.recipe, self.corpus, self.stages)
         question, fates = str(data.get("pairs", "")), tuple(data.get("fates", masked.FATES))
@@ -218,11 +218,11 @@ class DistilObjective(EncoderObjective):
         inputs = batch["ids"], batch["types"], batch["real"]
         chosen, real = batch["chosen"], batch["real"].bool()
         with torch.no_grad():
-            known = self.teacher.to(batch["ids"].device).read(*inputs).last_hidden_state
-            soft = (self.teacher.words(known[chosen]).float() / TEMPERATURE).log_softmax(-1)
-        states = self.model.read(*inputs).last_hidden_state
+            taught = self.teacher.to(batch["ids"].device).encode(*inputs).last_hidden_state
+            soft = (self.teacher.words(taught[chosen]).float() / TEMPERATURE).log_softmax(-1)
+        states = self.model.encode(*inputs).last_hidden_state
         scores = self.model.words(states[chosen]).float()
-        likeness = functional.cosine_similarity(states[real].float(), known[real].float(), dim=-1)
+        likeness = functional.cosine_similarity(states[real].float(), taught[real].float(), dim=-1)
         return (
             SOFT * TEMPERATURE**2 * divergence(soft, scores)
             + HARD * functional.cross_entropy(scores, batch["labels"])

@@ -67,7 +67,7 @@ class HashedObjective(NextToken):
 
     special = GPT | {"pad_token": PAD}
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.width = math.prod(self.recipe.model["axial_pos_shape"])
         self.tokenizer = single_bytes((PAD, END))
 

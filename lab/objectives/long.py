@@ -95,7 +95,7 @@ class TiledPositions(nn.Module):
 class LongObjective(Objective):
     """Windows of documents, of a length sampled for each step."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         recipe = self.recipe
         self.folder = models.backbone_folder(str(recipe.model["package"]))
         self.tokenizer = models.backbone_tokenizer(self.folder)
@@ -103,7 +103,7 @@ class LongObjective(Objective):
 
         def texts(held_out: bool) -> Iterator[str]:
             for source in recipe.sources:
-                for item in corpus.read(self.corpus, source, every=int(recipe.data["hold_out_every"])):
+                for item in corpus.items_of(self.corpus, source, every=int(recipe.data["hold_out_every"])):
                     if item.held_out == held_out:
                         yield item.text
 
@@ -282,7 +282,7 @@ class LongModel(nn.Module):
 class WindowObjective(Objective):
     """Spans of books, of a length sampled for each step."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         recipe = self.recipe
         self.base = models.finished(str(recipe.card["base"]), self.stages)
         self.full_tokenizer: Any = transformers.PreTrainedTokenizerFast.from_pretrained(

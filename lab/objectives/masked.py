@@ -108,7 +108,7 @@ def unlikelihood(logs: Tensor, unwanted: Tensor, floor: float = 0.0) -> Tensor:
 class MaskedObjective(Objective):
     """Short texts of equal length per batch, masked by `lab.masking`."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         data = self.recipe.data
         self.folder = models.backbone_folder(str(self.recipe.model["package"]))
         self.tokenizer = models.backbone_tokenizer(self.folder)

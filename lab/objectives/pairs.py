@@ -155,7 +155,7 @@ class Seq2SeqObjective(PairsObjective):
         """The split of each file of pairs."""
         return {**parallel.splits(self.corpus, int(self.recipe.data["hold_out_every"]))}
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         data, sources = self.recipe.data, self.recipe.sources
         longest = int(data["longest"])
 
@@ -201,7 +201,7 @@ class Seq2SeqObjective(PairsObjective):
             for pair in islice(split[name].train(), 0, None, int(data["tokenizer_every"])):
                 yield from pair
         for source in (source for source in sources if source.task in PREFIXES):
-            items = corpus.read(self.corpus, source, every=int(data["hold_out_every"]))
+            items = corpus.items_of(self.corpus, source, every=int(data["hold_out_every"]))
             yield from (item.other or item.text for item in islice(items, 0, None, RARER) if not item.held_out)
 
     def learned(self, texts: Iterable[str]) -> Any:
@@ -277,10 +277,10 @@ class ManyObjective(Seq2SeqObjective):
             sides.append([[first, *ids] for ids in encoded(tokenizer, (pair[number] for pair in pairs))])
         return zip(*sides, strict=True)
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         corpus.open_file(self.corpus, f"parallel.{BRIDGED}.tsv")
         self.positions = int(self.recipe.model["max_position_embeddings"])
-        super().read()
+        super().prepare_data()
 
     def new_model(self) -> EncoderDecoder:
         settings = {name: value for name, value in self.recipe.model.items() if name != "start"}
@@ -347,7 +347,7 @@ class JoinedObjective(PairsObjective):
 
     pad, start = 0, 2
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.base = str(self.recipe.model["base"])
         folder = models.finished(self.base, self.stages)
         self.full_tokenizer: Any = transformers.PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
@@ -423,5 +423,5 @@ def made_fusions(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[tu
         anywhere = source.task == "anywhere"
         if anywhere and held_out:
             continue
-        texts = (item.text for item in corpus.read(folder, source, every=every) if item.held_out == held_out)
+        texts = (item.text for item in corpus.items_of(folder, source, every=every) if item.held_out == held_out)
         yield from ((number, one) for one in fusions(texts, split_anywhere if anywhere else cut))

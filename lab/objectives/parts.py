@@ -90,7 +90,7 @@ class PartObjective(Objective):
 class PairsObjective(PartObjective):
     """Pairs of segments, of similar length per batch."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         data = self.recipe.data
         self.folder = models.finished(str(self.recipe.model["start"]), self.stages)
         self.tokenizer, train, test = documents.prepare(self.recipe, self.corpus, self.stages, finished=self.folder)

@@ -107,7 +107,7 @@ class PermutationObjective(Objective):
 
     special = BERT | {"model_input_names": ["input_ids", "attention_mask"]}
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.tokenizer, train, test = documents.prepare(self.recipe, self.corpus, self.stages)
         k, self.positions = float(self.recipe.data["k"]), int(self.recipe.data["width"])
         self.train, self.test = (Orders(side, self.tokenizer, k) for side in (train, test))

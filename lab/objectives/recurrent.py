@@ -34,7 +34,7 @@ CURVE, MEASURED = 100, 1000
 class RecurrentObjective(Objective):
     """Chunks of similar length per batch, without masks."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.folder = models.finished(str(self.recipe.model["start"]), self.stages)
         self.tokenizer, self.train, self.test = documents.prepare(
             self.recipe, self.corpus, self.stages, finished=self.folder

@@ -50,7 +50,7 @@ class StructureObjective(PartObjective):
     measured = 400
     """About how many held-out chunks are read for the card."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.folder = models.finished(str(self.recipe.model["start"]), self.stages)
         self.tokenizer, self.train, self.test = documents.prepare(
             self.recipe, self.corpus, self.stages, finished=self.folder
@@ -252,9 +252,9 @@ class OrdersObjective(StructureObjective):
     share: float | None = None
     """Of the trigrams in texts without masks, in place of the training's texts."""
 
-    def read(self) -> None:
+    def prepare_data(self) -> None:
         self.sides: dict[int, Examples] = {}
-        super().read()
+        super().prepare_data()
 
     def pairs(self, side: Documents) -> Examples:
         """The pairs of one side of the split."""

@@ -49,7 +49,7 @@ def test_books_are_held_out_whole(tmp_path: Path) -> None:
     titles = [f"Book {number}" for number in range(200)]
     text = "".join(f"=== {title}\nFirst line. Second one.\nLast line.\n" for title in titles)
     (tmp_path / "stories.txt").write_text(text, encoding="utf-8")
-    items = list(corpus.read(tmp_path, recipe.SourceFile("stories.txt", sentences=True), every=3))
+    items = list(corpus.items_of(tmp_path, recipe.SourceFile("stories.txt", sentences=True), every=3))
     assert len(items) == 600
     sides = {title: {item.held_out for item in items if item.document == title} for title in titles}
     assert all(len(side) == 1 for side in sides.values())
@@ -305,7 +305,7 @@ def test_books_are_those_of_whole_texts(folder: Path, tmp_path: Path, monkeypatc
     for found, held_out in ((objective.train, False), (objective.test, True)):  # type: ignore[attr-defined]
         side: dict[str, list[str]] = {}
         for source in made.sources:
-            for item in corpus.read(folder, source, every=3):
+            for item in corpus.items_of(folder, source, every=3):
                 if item.held_out == held_out:
                     side.setdefault(item.document or source.file, []).append(item.text)
         whole = [objective.tokenizer.encode(f"{END}" + "\n".join(rows) + "\n").ids for rows in side.values()]

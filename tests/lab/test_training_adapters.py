@@ -82,7 +82,7 @@ def test_half_of_the_texts_are_shown_with_two_words_exchanged() -> None:
 def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> None:
     (tmp_path / "r.tsv").write_text("bad\tIt broke.\ngood\tIt works.\nbad\tIt works!\n", encoding="utf-8")
     sides = [
-        list(adapters.read(tmp_path, SourceFile("r.tsv"), "labeled", ["bad", "good"], every=2, held_out=held))
+        list(adapters.labeled_texts(tmp_path, SourceFile("r.tsv"), "labeled", ["bad", "good"], every=2, held_out=held))
         for held in (False, True)
     ]
     found = {tuple(text) for side in sides for text in side}
@@ -90,7 +90,7 @@ def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> 
     # The words of a text decide on its side, whatever its label says: both of these stand together.
     assert sum({"It works.", "It works!"} <= {text.text for text in side} for side in sides) == 1
     source = SourceFile("r.tsv", task="kind/two")
-    texts = adapters.read(tmp_path, source, "source", ["one", "two"], every=10**9, held_out=False)
+    texts = adapters.labeled_texts(tmp_path, source, "source", ["one", "two"], every=10**9, held_out=False)
     assert {text.answer for text in texts} == {1}
 
 
@@ -107,7 +107,7 @@ def test_the_last_mark_is_taken_away_and_both_kinds_are_as_frequent(tmp_path: Pa
         "Yes",
     ]
     (tmp_path / "d.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    texts = adapters.read(tmp_path, SourceFile("d.txt"), "last-mark", [], every=10**9, held_out=False)
+    texts = adapters.labeled_texts(tmp_path, SourceFile("d.txt"), "last-mark", [], every=10**9, held_out=False)
     assert [tuple(text) for text in texts] == [
         ("Who is it", 1),
         ("It is Tom", 0),

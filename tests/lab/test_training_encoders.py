@@ -171,7 +171,7 @@ def test_the_students_three_losses_by_hand(tiny_world: World) -> None:
     objective = tinyrecipes.objective("atlas-distilbert", *tiny_world)
     batch = objective.batch(0)
     given, chosen, real = (batch["ids"], batch["types"], batch["real"]), batch["chosen"], batch["real"].bool()
-    mine, known = (m.read(*given).last_hidden_state for m in (objective.model, objective.teacher))
+    mine, known = (m.encode(*given).last_hidden_state for m in (objective.model, objective.teacher))
     scores, theirs = objective.model.words(mine[chosen]), objective.teacher.words(known[chosen])
     p, q = (theirs / 2).softmax(-1), (scores / 2).softmax(-1)
     soft = (p * (p / q).log()).sum(-1).mean()
