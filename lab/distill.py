@@ -63,7 +63,7 @@ def student_of(teacher: Checkpoint) -> Checkpoint:
             "num_hidden_layers": LAYERS,
         }
     )
-    return Checkpoint(type(base)(config).eval(), teacher.tokenizer, teacher.spec)
+    return Checkpoint(type(teacher.model)(config).eval(), teacher.tokenizer, teacher.spec)
 
 
 def loss(
