@@ -20,7 +20,7 @@ BASELINE = ("alone", "most frequent", "bag of words", "chance", "nearest", "unig
 """What the name of a baseline's row contains."""
 SCORES = ("BLEU", "chrF", "chrF before", "chrF after", "Pearson", "Spearman", "passes per token")
 """Suffixes of the measures without a unit that are estimated from a sample of texts."""
-PENDING = ("atlas-byt5", "atlas-t5")
+PENDING = ("atlas-t5",)
 """Folders whose scores and rates have no intervals yet."""
 MEANS = "atlas-bigbird"
 """Its shares are means over texts."""
