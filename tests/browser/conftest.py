@@ -104,7 +104,7 @@ NOTING = """
 """Notes what an element shows from here on and for seconds alone: a slow machine may look when it has gone."""
 LEAVE = r"""
 (path) => {
-  const own = new RegExp(`^st-key-${location.pathname.split("/").at(-1)}-\d+-`);
+  const own = new RegExp(`^st-key-${location.pathname.split("/").at(-1)}-\\d+-`);
   const names = [...document.querySelectorAll("[class*=st-key-]")].flatMap((one) => [...one.classList]);
   window.left = new Set(names.filter((name) => own.test(name)));
   window.begun = false;
