@@ -176,8 +176,17 @@ def run(commands: typer.Typer) -> None:
         sys.exit(1)
 
 
+MOVED = dict.fromkeys(("compression", "duplication", "facts", "lengths", "sweep"), "study") | {
+    name: name for name in ("train", "vocabulary", "clip", "evaluate", "heads", "fine-tuning", "effects", "vectors")
+}
+"""The commands of the laboratory that were here, and their names there."""
+
+
 def main() -> None:
     """Run the command line of the app."""
+    if (name := next(iter(sys.argv[1:]), "")) in MOVED:
+        print(f"“python -m core {name}” is “python -m lab {MOVED[name]}” now.", file=sys.stderr)
+        sys.exit(1)
     run(app)
 
 

@@ -147,3 +147,10 @@ def test_what_cannot_be_done_gets_a_sentence(
     assert status == 1
     assert sentence in said
     assert said.strip().endswith((".", "?"))
+
+
+@pytest.mark.parametrize(("old", "new"), [("train", "train"), ("facts", "study"), ("sweep", "study")])
+def test_a_command_that_went_to_the_laboratory_says_so(run: Run, old: str, new: str) -> None:
+    status, _, errors = run(old, "--corpus", "x")
+    assert status == 1
+    assert f"“python -m lab {new}”" in errors
