@@ -46,14 +46,14 @@ from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange,
 from core.language.adapters import through
 from core.language.generate import generate, prompt_ids
 from core.language.permuted import streams
-from core.language.segments import has_memory
+from core.language.segments import has_memory, run_text
 from core.language.text import clean
 from core.language.tokens import check_length, max_tokens, own_language, tokenize
 from core.language.translate import prepare, rewrite, start_token
 from core.language.types import Decoding, Token
 from core.lazy import Tensor, torch
 from core.patterns import ranks
-from core.run.run import Run, run
+from core.run.run import Run
 from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
 from core.words import counted
@@ -96,7 +96,7 @@ def own_maps(
     maps: dict[MapKind, AttentionMap] = {}
     if plan_of(checkpoint).attends:
         with library_errors(checkpoint.model):
-            recorded = run(checkpoint.model, inputs, keep={"pattern", "mask", *(("q", "k") if vectors else ())})
+            recorded = run_text(checkpoint.model, inputs, {"pattern", "mask", *(("q", "k") if vectors else ())})
         return {kind: _map_of(checkpoint, recorded, kind, *names, first=first) for kind, names in axes.items()}
     try:
         by_kind = scores_by_layer(checkpoint, inputs)
@@ -183,7 +183,7 @@ def _note(model: Any, kind: MapKind, weights: Floats, *, everywhere: bool) -> st
     if has_memory(model):
         return map_note("segments")
     if has(model.config, "two streams"):
-        return map_note(f"{'query' if kind == 'query' else 'content'} stream")
+        return "" if kind == "encoder" else map_note(f"{'query' if kind == 'query' else 'content'} stream")
     return map_note("sinks") if weights.sum(-1).min(initial=1.0) < _WHOLE else ""
 
 
@@ -247,19 +247,18 @@ def capture(
         inputs |= own_language(model, ids)
         if read_from_scores(checkpoint):
             own = own_maps(checkpoint, inputs, {"encoder": (tokens, tokens)}, vectors=vectors)["encoder"]
-            return AttentionTrace(spec.slug, encoder=replace(own, second=second))
+            trace = AttentionTrace(spec.slug, encoder=replace(own, second=second))
+            if not spec.offers("two streams"):
+                return trace
+            known = [i for i, number in enumerate(ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
+            content, query = two_streams(checkpoint, ids, tokens, known, vectors=vectors)
+            whole = replace(own, second=second, label="All words known")
+            return replace(trace, encoder=whole, decoder=content, query=query)
         with library_errors(model):
             outputs = model(**inputs, output_attentions=True)
         own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens)
         trace = AttentionTrace(spec.slug, encoder=replace(own, second=second))
-        if vectors:
-            trace = attach_vectors(trace, checkpoint, inputs)
-        if not spec.offers("two streams"):
-            return trace
-        known = [i for i, number in enumerate(ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
-        content, query = two_streams(checkpoint, ids, tokens, known, vectors=vectors)
-        assert trace.encoder is not None
-        return replace(trace, encoder=replace(trace.encoder, label="All words known"), decoder=content, query=query)
+        return attach_vectors(trace, checkpoint, inputs) if vectors else trace
 
 
 def tokens_of(checkpoint: Checkpoint, text: str, trace: AttentionTrace) -> tuple[Token, ...]:

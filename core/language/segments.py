@@ -13,7 +13,7 @@ Shapes: n tokens, L layers, H heads, q tokens of a segment, K keys: those of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from core.language.text import clean
 from core.language.tokens import describe
 from core.language.types import Token
 from core.lazy import Tensor, torch
+from core.run.run import Run, recording, run
 from core.words import counted
 
 SEGMENT = 64
@@ -90,6 +91,56 @@ def read(
         yield out
 
 
+def run_text(
+    model: Any,
+    inputs: Mapping[str, Any],
+    keep: Collection[str],
+    *,
+    segment: int = SEGMENT,
+    memory: int | None = None,
+) -> Run:
+    """The run of a text; of a text longer than a segment, for a model with a memory, the runs of its segments as one.
+
+    There a key in the memory is that of its own segment, and what lies before the memory is masked.
+
+    Args:
+        inputs: as of `core.run.run.run`.
+        keep: names of sites.
+        segment, memory: as of :func:`read`.
+    """
+    ids = inputs["input_ids"]
+    if not has_memory(model) or inputs.get("mems") is not None or ids.shape[1] <= segment:
+        return run(model, inputs, keep=keep)
+    outputs = read(model, ids, segment=segment, memory=memory)
+    sizes, runs = [], []
+    for part in torch.split(ids, segment, dim=1):
+        with recording(keep) as recorded:
+            next(outputs)
+        sizes.append(part.shape[1])
+        runs.append(recorded)
+    joined = Run(frozenset(keep), factors=runs[0].factors)
+    for site in runs[0].tensors:
+        parts = [recorded.tensors[site] for recorded in runs]
+        if site.name.partition(".")[0] in ("terms", "scores", "mask", "pattern"):
+            joined.tensors[site] = _placed(parts, ids.shape[1])
+        elif site.name in ("q", "k", "v"):  # the keys and values of the memory stand first
+            own = (part[:, :, -size:] for part, size in zip(parts, sizes, strict=True))
+            joined.tensors[site] = torch.cat(list(own), dim=2)
+        else:
+            joined.tensors[site] = torch.cat(parts, dim=1)
+    return joined
+
+
+def _placed(parts: Sequence[Tensor], n: int) -> Tensor:
+    """(R, H, n, n) from parts (R, H, q, K), whose last key is at the position of their last query; 0 elsewhere."""
+    whole = parts[0].new_zeros(*parts[0].shape[:2], n, n)
+    end = 0
+    for part in parts:
+        end += part.shape[2]
+        whole[:, :, end - part.shape[2] : end, end - part.shape[3] : end] = part
+    return whole
+
+
 def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Floats:
     """The surprisal in bits (n - 1,) of all tokens but the first, given the context in the segment and the memory."""
     with torch.inference_mode():
@@ -105,20 +156,10 @@ def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int
 
 def weights(model: Any, ids: Sequence[int], *, segment: int, memory: int | None) -> npt.NDArray[np.bool_]:
     """(L, n, n) True where any head of a layer assigns weight to the key (column) for the query (row)."""
-    size = len(ids)
-    with torch.inference_mode():
-        inputs = torch.tensor([list(ids)], device=model.device)
-        outputs = read(model, inputs, segment=segment, memory=memory, output_attentions=True)
-        attended: npt.NDArray[np.bool_] | None = None
-        end = 0
-        for out in outputs:
-            rows = torch.stack([layer[0].amax(0) for layer in out.attentions]).cpu().numpy() > 0  # (L, q, K)
-            end += rows.shape[1]
-            if attended is None:
-                attended = np.zeros((len(rows), size, size), dtype=np.bool_)
-            attended[:, end - rows.shape[1] : end, end - rows.shape[2] : end] = rows
-    assert attended is not None
-    return attended
+    inputs = {"input_ids": torch.tensor([list(ids)], device=model.device)}
+    recorded = run_text(model, inputs, {"pattern"}, segment=segment, memory=memory)
+    attended = [pattern[0].amax(0) > 0 for pattern in recorded.layers("decoder", "pattern")]
+    return np.asarray(torch.stack(attended).cpu().numpy(), dtype=np.bool_)
 
 
 def influence(attended: npt.NDArray[np.bool_]) -> tuple[int, ...]:

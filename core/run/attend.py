@@ -68,6 +68,7 @@ def attend(
         pattern = functional.dropout(pattern, p=dropout, training=module.training)
         return (pattern @ value).transpose(1, 2).contiguous(), pattern
     kind, layers = place
+    kind = run.stream or kind
     layer = run.layer_of(module, "attention", layers)
     query, key, value = (
         run.at(Site(kind, layer, name), part) for name, part in (("q", query), ("k", key), ("v", value))

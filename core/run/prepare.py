@@ -70,6 +70,8 @@ class Place(NamedTuple):
     kind: Kind
     layers: tuple[int, ...]
     name: str
+    tokens_first: bool = False
+    """Whether tokens are before rows in the tensor."""
 
 
 def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
@@ -100,8 +102,7 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
             module = modules[layer.module]
             module._attends = kind, (*getattr(module, "_attends", (kind, ()))[1], layer.layer)
     for stack in plan.stacks:
-        own = (layer for of_kind in plan.layers.values() for layer in of_kind if layer.stack is stack)
-        odd.install(stack.type, dict.fromkeys(modules[layer.module] for layer in own))
+        odd.install(stack.type, modules[stack.prefix.rstrip(".")].modules())
     if plan.attends and not any(stack.type in odd.MODULES for stack in stacks):
         attend.register()
         getattr(model, "backbone", model).set_attn_implementation(attend.NAME)
@@ -111,10 +112,11 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
 
 def _joined(places: Sequence[Place]) -> tuple[Place, ...]:
     """One place for each name, with all layers that share the module."""
-    by_name: dict[tuple[Kind, str], tuple[int, ...]] = {}
-    for kind, layers, name in places:
-        by_name[kind, name] = (*by_name.get((kind, name), ()), *layers)
-    return tuple(Place(kind, layers, name) for (kind, name), layers in by_name.items())
+    by_name: dict[tuple[Kind, str], Place] = {}
+    for place in places:
+        before = by_name.setdefault((place.kind, place.name), place._replace(layers=()))
+        by_name[place.kind, place.name] = before._replace(layers=(*before.layers, *place.layers))
+    return tuple(by_name.values())
 
 
 def _places(plan: Plan, modules: dict[str, Any]) -> Iterator[tuple[Literal["in", "out"], str, Place]]:
@@ -128,12 +130,12 @@ def _places(plan: Plan, modules: dict[str, Any]) -> Iterator[tuple[Literal["in",
         for layer in of_kind:
             for side, name, path in _of_layer(blueprint, crosses=across is not None):
                 if path and (path := layer.path(path)) in modules:
-                    yield side, path, Place(stack.kind, (layer.layer,), name)
+                    yield side, path, Place(stack.kind, (layer.layer,), name, blueprint.tokens_first)
         for layer in across or ():
             yield "out", layer.path(layer.names.out), Place("cross", (layer.layer,), "attn_out")
         for name, path in _of_stack(blueprint):
             if path and (path := of_kind[0].path(path)) in modules:
-                yield "out", path, Place(stack.kind, (0,), name)
+                yield "out", path, Place(stack.kind, (0,), name, blueprint.tokens_first)
     if plan.layers:
         last = plan.stacks[-1]
         path = last.prefix.rstrip(".") or "decoder"
@@ -202,12 +204,13 @@ def _leave(module: Any, _: Any, output: Any) -> Any:
 
 
 def _visited(run: Run, module: Any, side: str, tensor: Tensor) -> Tensor:
-    for kind, layers, name in vars(module)[side]:
-        site = Site(kind, run.layer_of(module, name, layers), name)
+    for kind, layers, name, tokens_first in vars(module)[side]:
+        site = Site(run.stream or kind, run.layer_of(module, name, layers), name)
         if run.wants(site):
-            tensor = run.at(site, tensor)
+            rows_first = run.at(site, tensor.transpose(0, 1) if tokens_first else tensor)
             if site in run.tensors:
-                run.tensors[site] = tensor.detach().clone()  # some architectures write into theirs later
+                run.tensors[site] = rows_first.detach().clone()  # some architectures write into theirs later
+            tensor = rows_first.transpose(0, 1) if tokens_first else rows_first
     return tensor
 
 

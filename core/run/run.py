@@ -34,7 +34,10 @@ from typing import Any, Literal, NamedTuple
 from core.lazy import Tensor, torch
 
 Kind = Literal["encoder", "decoder", "cross", "query"]
-"""A stack of layers, or the cross-attention of a decoder, or the query stream of XLNet."""
+"""A stack of layers, or the cross-attention of a decoder, or the query stream of XLNet.
+
+With a query stream, the content stream is ``decoder``; embeddings and the head's input keep the kind of the stack.
+"""
 
 
 class Site(NamedTuple):
@@ -58,6 +61,8 @@ class Run:
     tensors: dict[Site, Tensor] = field(default_factory=dict)
     factors: dict[tuple[Kind, int], float] = field(default_factory=dict)
     """The factor of the product of query and key, by kind and layer."""
+    stream: Kind | None = None
+    """While one of XLNet's two streams passes their common modules: its kind, in place of that of the stack."""
     output: Any = None
     _calls: dict[tuple[int, str], int] = field(default_factory=dict)
 
@@ -138,5 +143,5 @@ def run(
     """
     signature = inspect.signature(model.forward).parameters
     with recording(keep, edits) as recorded:
-        recorded.output = model(**{name: False for name in _CACHES if name in signature}, **inputs)
+        recorded.output = model(**({name: False for name in _CACHES if name in signature} | dict(inputs)))
     return recorded

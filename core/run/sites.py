@@ -85,6 +85,8 @@ class Blueprint(BaseModel, frozen=True, extra="forbid"):
     """The setting that multiplies token embeddings by the root of the hidden size; ``always`` where it needs none."""
     final: str = ""
     """The norm after the last block."""
+    tokens_first: bool = False
+    """Whether its modules take and give tensors with tokens before rows."""
     streams: int = 1
     """2 where attention adds to one stream and the feed-forward part to another (Reformer)."""
     convolution: str = ""

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.attention.architectures.disentangled import ScoreComponents
-from core.attention.architectures.scores import TWO_STREAM, AttentionScores
+from core.attention.architectures.scores import AttentionScores
 from core.attention.architectures.vectors import scores_by_layer, stacked
 from core.attention.inside.states import embedding_of
 from core.attention.tokens import label
@@ -51,6 +51,7 @@ from core.errors import InputUnusable
 from core.language.segments import has_memory
 from core.language.tokens import max_tokens, own_language
 from core.lazy import torch
+from core.run.odd import TWO_STREAM
 from core.vectors.reading import tokens_of
 
 Numbers = NDArray[np.float64]

@@ -261,7 +261,7 @@ def test_the_four_terms_sum_to_the_models_own_scores(slug: str, monkeypatch: pyt
         torch.nn.functional, "softmax", lambda scores, **more: own.append(scores) or softmax(scores, **more)
     )
     with torch.inference_mode():
-        checkpoint.model(input_ids=ids)
+        library_model(checkpoint.model)(input_ids=ids)
     theirs = torch.cat(own).numpy()
     seen = theirs > -1e20
     np.testing.assert_allclose(found.scores.sum(axis=1)[seen], theirs[seen], atol=1e-4)

@@ -80,7 +80,7 @@ class AttentionScores:
         return total if self.allowed is None else total.masked_fill(~self.allowed, float("-inf"))
 
 
-KEPT = frozenset({"q", "k", "v", "q_pre", "k_pre", "terms", "mask", "pattern", "z"})
+KEPT = frozenset({"q", "k", "v", "q_pre", "k_pre", "terms", "mask", "pattern", "z", "attn_out"})
 """The sites that :func:`scores_of` reads."""
 
 
@@ -121,22 +121,17 @@ def record_layer(recorder: Recorder, layer: AttentionLayer) -> None:
     recorder.record(*(f"{layer.module}.{name}" for name in parts))
 
 
-def attention_scores(
-    recorder: Recorder, layer: AttentionLayer, count: int = 0, *, query_stream: bool = False
-) -> AttentionScores:
+def attention_scores(recorder: Recorder, layer: AttentionLayer, count: int = 0) -> AttentionScores:
     """The scores of a layer's attention in a run recorded after :func:`record_layer`.
 
     Args:
         count: the number of the call, where layers share modules.
-        query_stream: XLNet's second stream.
 
     Raises:
         NoAttentionMatrix: an unknown variant of the scores.
     """
     calls, own = recorder.calls(layer.module), recorder.model.get_submodule(layer.module)
     call = calls[count] if calls else ModuleCall({}, (None,))  # parts of sparse attention are called one by one
-    if layer.names.score == "two_stream":
-        return _two_stream(own, call, query_stream=query_stream)
     if layer.names.score == "lsh":
         return _lsh(recorder, layer, call)
     projected = [_projected(recorder, layer, name, count) for name in layer.names.parts.split()]
@@ -262,46 +257,6 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
         shared=not keys,
     )
     return replace(scores, weights=scores.score.softmax(-1))
-
-
-TWO_STREAM = ("content", "position", "content bias", "position bias")
-"""The four terms of Transformer-XL's scores, of which XLNet's has a fifth for segments."""
-
-
-def _two_stream(own: Any, call: ModuleCall, *, query_stream: bool) -> AttentionScores:
-    """One call of transformers' XLNetRelativeAttention; the query stream has rows for the targets alone."""
-    inputs = call.inputs
-    content, memory, targets = inputs["h"], inputs.get("mems"), inputs.get("target_mapping") if query_stream else None
-    source = content if memory is None or memory.dim() < 2 else torch.cat([memory, content])
-    query = torch.einsum("ibh,hnd->bnid", inputs["g"] if query_stream else content, own.q)
-    if targets is not None:
-        query = torch.einsum("bnmd,mlb->bnld", query, targets)
-    key, value = (torch.einsum("ibh,hnd->bnid", source, weight) for weight in (own.k, own.v))
-    distance = torch.einsum("ibh,hnd->bnid", inputs["r"].type(own.r.dtype), own.r)
-
-    def against_keys(content_query: Tensor, position_query: Tensor) -> list[Tensor]:
-        position = own.rel_shift_bnij(position_query @ distance.transpose(-1, -2), klen=len(source))
-        return [content_query @ key.transpose(-1, -2), position]
-
-    u, v = (vector[:, None].expand_as(query) for vector in (own.r_w_bias, own.r_r_bias))
-    terms = dict(zip(TWO_STREAM, against_keys(query, query) + against_keys(u, v), strict=True))
-    segment = inputs.get("seg_mat")
-    if segment is not None:
-        both = torch.einsum("bnid,snd->bnis", query + own.r_s_bias[:, None], own.seg_embed)
-        terms["segment"] = torch.einsum("ijbs,bnis->bnij", segment, both)
-    hidden = inputs["attn_mask_g" if query_stream else "attn_mask_h"]
-    weights = call.output[2] if len(call.output) > 2 else None
-    weights = weights[int(query_stream)] if isinstance(weights, tuple) else weights
-    rows = slice(None) if targets is None else targets[..., 0].argmax(-1)  # (m, n, 1 row) ones where a target stands
-    return AttentionScores(
-        query[0][:, rows],
-        key[0],
-        value[0],
-        {name: term[0][:, rows] * own.scale for name, term in terms.items()},
-        None if hidden is None else (hidden <= 0).permute(2, 3, 0, 1)[0][:, rows],
-        None if weights is None else weights.permute(2, 3, 0, 1)[0][:, rows],
-        float(own.scale),
-    )
 
 
 _FINISH: dict[Score, Callable[[AttentionScores, ModuleCall, Recorder, AttentionLayer], AttentionScores]] = {

@@ -23,10 +23,9 @@ from core.attention.architectures.recording import Recorder, private_twin, run_a
 from core.attention.architectures.scores import KEPT, AttentionScores, attention_scores, record_layer, scores_of
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, frozen
 from core.checkpoints.spec import Checkpoint
-from core.language.segments import SEGMENT, has_memory, read
+from core.language.segments import SEGMENT, run_text
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
-from core.run.run import run
 
 
 def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
@@ -91,70 +90,27 @@ def scores_by_layer(
     if not has_blueprint(checkpoint):
         with library_errors(checkpoint.model):
             return hooked_scores(checkpoint, inputs)
-    layers = [layer for of_kind in blueprint_layers(checkpoint).values() for layer in of_kind]
+    by_kind = blueprint_layers(checkpoint)
+    layers = [layer for of_kind in by_kind.values() for layer in of_kind]
     if plan_of(checkpoint).attends:
-        recorded = run(checkpoint.model, inputs, keep=KEPT)
-        by_kind: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
-        for layer in layers:
-            by_kind.setdefault(layer.kind, []).append((layer, scores_of(recorded, layer.kind, layer.layer)))
-        return by_kind
+        recorded = run_text(checkpoint.model, inputs, KEPT, segment=segment)
+        if inputs.get("target_mapping") is not None:  # both streams of each layer
+            by_kind = {"decoder": tuple(layers), "query": tuple(layers)}
+        return {
+            kind: [(layer, scores_of(recorded, kind, layer.layer)) for layer in of_kind]
+            for kind, of_kind in by_kind.items()
+        }
     recorder = Recorder(private_twin(checkpoint))
     for layer in layers:
         record_layer(recorder, layer)
-    n, two_streams = inputs["input_ids"].shape[1], inputs.get("target_mapping") is not None
     scores: dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]] = {}
-    if has_memory(recorder.model) and inputs.get("mems") is None and n > segment:
-        with torch.inference_mode():
-            count = sum(1 for _ in read(recorder.model, inputs["input_ids"], segment=segment, output_attentions=True))
-            for layer in layers:
-                segments = [attention_scores(recorder, layer, number) for number in range(count)]
-                scores.setdefault(layer.kind, []).append((layer, _joined(segments, n)))
-        return scores
     run_as_drawn(recorder, inputs)
     calls: Counter[str] = Counter()
     with torch.inference_mode():
         for layer in layers:
-            count = calls[layer.module]
+            scores.setdefault(layer.kind, []).append((layer, attention_scores(recorder, layer, calls[layer.module])))
             calls[layer.module] += 1
-            kind: MapKind = "decoder" if two_streams else layer.kind
-            scores.setdefault(kind, []).append((layer, attention_scores(recorder, layer, count)))
-            if two_streams:
-                own = attention_scores(recorder, layer, count, query_stream=True)
-                scores.setdefault("query", []).append((layer, own))
     return scores
-
-
-def _joined(segments: list[AttentionScores], n: int) -> AttentionScores:
-    """The segments of a text as one map; a key in memory is that of its own segment."""
-    sizes = [segment.query.shape[1] for segment in segments]
-
-    def placed(blocks: Sequence[Tensor]) -> Tensor:
-        """(H, n, n) from blocks (H, q, k), whose last key is at the position of their last query."""
-        whole = blocks[0].new_zeros(len(blocks[0]), n, n)
-        last = 0
-        for size, block in zip(sizes, blocks, strict=True):
-            last += size
-            whole[:, last - size : last, last - block.shape[-1] : last] = block
-        return whole
-
-    def allowed_in(segment: AttentionScores) -> Tensor:
-        everywhere = torch.ones_like(segment.terms["content"][:1], dtype=torch.bool)
-        return everywhere if segment.allowed is None else everywhere & segment.allowed
-
-    def own(vectors: Sequence[Tensor]) -> Tensor:
-        """(H, n, d) vectors of the segments' own tokens, without those in memory."""
-        return torch.cat([part[:, -size:] for size, part in zip(sizes, vectors, strict=True)], dim=1)
-
-    weights = [segment.weights for segment in segments if segment.weights is not None]
-    return AttentionScores(
-        own([segment.query for segment in segments]),
-        own([segment.key for segment in segments]),
-        own([segment.value for segment in segments]),
-        {name: placed([segment.terms[name] for segment in segments]) for name in segments[0].terms},
-        placed([allowed_in(segment) for segment in segments]),
-        placed(weights) if weights else None,
-        segments[0].factor,
-    )
 
 
 def stacked(layers: Sequence[Tensor]) -> Floats:

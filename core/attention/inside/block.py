@@ -113,6 +113,8 @@ def blocks(
     """
     layers = attention_layers(checkpoint)
     own, across = layers[side], layers.get("cross") if side == "decoder" else None
+    if "target_mapping" in inputs:  # the content stream is shown
+        own = tuple(replace(layer, kind="decoder") for layer in own)
     plan = blueprint_of(own[numbers[0]])
     names = {
         key: labels(checkpoint.tokenizer, ids[0].tolist()) for key, ids in inputs.items() if key.endswith("input_ids")

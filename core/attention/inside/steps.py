@@ -319,12 +319,12 @@ def _weights(scores: AttentionScores) -> Tensor:
 
 def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
     """The weighted sums of the values, and the projection of all heads together."""
-    if scores.attention_output is None:  # XLNet, whose projection is no module
-        mix, path = _weights(scores) @ scores.value, attn.module
-        out, bias = torch.einsum("hqd,whd->qw", mix, scene.module(attn.module).o), ""
+    assert scores.attention_output is not None
+    mix = by_head(scores.attention_output, scores.attention_output.shape[-1] // attn.heads)
+    if scene.recorded is not None and not attn.names.out:  # XLNet, whose projection is no module
+        path, out, bias = attn.module, scene.recorded[attn.kind, attn.layer, "attn_out"][0], ""
     else:
         path = attn.path(attn.names.out)
-        mix = by_head(scores.attention_output, scores.attention_output.shape[-1] // attn.heads)
         out, bias = scene.out(path), scene.bias(path, "b^O")
     sources = [at["values"], slug(part, "weights"), *([at["global values"]] if "global values" in at else [])]
     note = remark("global mix") if scores.of_global is not None else ""

@@ -15,18 +15,21 @@ MODULES = {
     "gpt_neo": "local",
     "openai-gpt": "local",
     "xlm": "xlm",
+    "xlnet": "two_streams",
 }
 """The module of this package by the model type."""
 COMPONENTS = ("c2c", "c2p", "p2c")
 """The terms of DeBERTa's scores: content to content, content to position, position to content."""
-PENDING = ("big_bird", "longformer", "reformer", "xlnet")
+TWO_STREAM = ("content", "position", "content bias", "position bias")
+"""The four terms of Transformer-XL's scores, of which XLNet's has a fifth for segments."""
+PENDING = ("big_bird", "longformer", "reformer")
 
 
 def install(model_type: str, modules: Iterable[Any]) -> None:
-    """Make the attention modules of a model ours, where its type needs it."""
+    """Make the modules of a stack ours where its type needs it."""
     name = MODULES.get(model_type)
     if name is None:
         return
     ours = import_module(f"core.run.odd.{name}").OURS
     for module in modules:
-        module.__class__ = ours[type(module)]
+        module.__class__ = ours.get(type(module), type(module))
