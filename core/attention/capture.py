@@ -18,8 +18,9 @@ Sparse, hashed, recurrent and two-stream attention has maps of tokens x tokens, 
     Transformer-XL  a segment and the memory before it
     XLNet           two streams: the content stream attends to its own token, the query stream does not
 
-Their passes return no such matrices, so the maps are those of the scores (`core.attention.architectures.vectors`); so
-are those of windows and of architectures without a blueprint, whose masks are read with the scores. Where scores cannot
+Passes of the first three return no such matrices, so the maps are those of the scores
+(`core.attention.architectures.vectors`); so are those of architectures without a blueprint, whose masks are read with
+the scores. All others are those of a run (`core.run`), of joined segments where there is a memory. Where scores cannot
 be read, the maps are the weights that the library returns, if those are shares of attention from token to token.
 Weights that are not computed are 0, with False in the map's ``allowed``.
 
@@ -72,7 +73,7 @@ def read_from_scores(checkpoint: Checkpoint) -> bool:
     config = checkpoint.model.config
     if plan_of(checkpoint).attends:
         return True
-    sparse = has_memory(checkpoint.model) or any(has(config, trait) for trait in ("blocks", "window", "hashing"))
+    sparse = any(has(config, trait) for trait in ("blocks", "window", "hashing"))
     windows = "local" in getattr(config, "attention_layers", ()) or bool(getattr(config, "sliding_window", None))
     return sparse or windows or not has_blueprint(checkpoint)
 
@@ -198,15 +199,9 @@ def two_streams(
     targets = [position for position in range(len(tokens)) if position not in set(known)]
     axes: dict[MapKind, tuple[Tokens, Tokens]] = {"decoder": (tokens, tokens)}
     axes["query"] = tuple(tokens[i] for i in targets), tokens
-    maps = own_maps(checkpoint, stream_inputs(ids, known), axes, vectors=vectors)
+    inputs = {"input_ids": ids, **streams(ids, ranks(targets, len(tokens)), targets)}
+    maps = own_maps(checkpoint, inputs, axes, vectors=vectors)
     return replace(maps["decoder"], label="Content stream"), replace(maps["query"], label="Query stream")
-
-
-def stream_inputs(ids: Tensor, known: Sequence[int]) -> dict[str, Tensor]:
-    """XLNet's inputs to predict all but the ``known`` positions of (1, n) ids from left to right."""
-    n = ids.shape[1]
-    targets = [position for position in range(n) if position not in set(known)]
-    return {"input_ids": ids, **streams(ids, ranks(targets, n), targets)}
 
 
 MAX_NEW_TOKENS = 64

@@ -10,9 +10,7 @@ local           as dot_product, where the module itself masks what comes later (
 rope            :math:`R_i q_i \cdot R_j k_j / \sqrt d`, pairs of numbers rotated by an angle that grows with the
                 position (Su et al. 2021), where several heads may share a key (Ainslie et al. 2023)
 disentangled    content and distance by themselves: `core.attention.architectures.disentangled`
-two_stream      :math:`\bigl( q_i \cdot k_j + q_i \cdot r_{i-j} + u \cdot k_j + v \cdot r_{i-j} + (q_i + w) \cdot g_{ij}
-                \bigr) / \sqrt d`
-                (Transformer-XL: Dai et al. 2019; XLNet: Yang et al. 2019)
+two_stream      content and distance, with vectors that every query shares: `core.run.odd.two_streams`
 sliding_window  :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
                 token (Longformer: Beltagy et al. 2020)
 lsh             :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` for a key attended to in :math:`m_{ij}` rounds, with
@@ -22,10 +20,8 @@ block_sparse    :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and rando
 hooked          architectures without a blueprint, from the recorded call: `core.attention.architectures.hooks`
 ==============  ====================================================================================================
 
-Of two streams, :math:`r_{i-j}` is a projection of the sinusoid of the distance, :math:`g` a vector for "same" and one
-for "another segment", and u, v, w are vectors of the head that every query shares; the query stream's state does
-not contain its own token, and its keys are the same. With hashing, a token attends to itself only where its bucket
-holds nothing else, and rotations are those of the model's own pass here (`core.sparse.reformer`).
+With hashing, a token attends to itself only where its bucket holds nothing else, and rotations are those of the model's
+own pass here (`core.sparse.reformer`).
 
 Legend: H heads, Q queries, K keys, n tokens, d head dimension, w hidden size, r rotated dimensions.
 """
