@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from _harness import compare, report
 
+from core.patterns.layout import Sparsity
 from core.sparse.bigbird import forward
-from core.sparse.layout import Sparsity
 
 BLOCK, RANDOM = 32, 3
 ROUNDS = 5

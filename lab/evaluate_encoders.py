@@ -25,9 +25,9 @@ from core.language.bilingual import LANGUAGES, layout, numbers, scores
 from core.language.pairs import pair_scores
 from core.lazy import transformers
 from core.objectives import masked as masks
+from core.patterns.layout import Sparsity
 from core.run.odd import COMPONENTS
 from core.sparse import bigbird
-from core.sparse.layout import Sparsity
 from core.sparse.longformer import states
 from lab import corpus as corpora
 from lab import documents, masking, measures, models, parallel
@@ -364,7 +364,7 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     texts, length = texts_and_length
     config: Any = model.config
-    pattern = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks)
+    pattern = Sparsity.of(config)
     names = ("sparse", "full", f"full, in pieces of {PIECE}")
     masked = 0
     found: list[list[tuple[float, float]]] = []  # of each text, in each way: top-1, bits per token

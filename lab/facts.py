@@ -28,7 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from core import checkpoints, patterns
-from core.sparse.layout import Sparsity
+from core.patterns.layout import Sparsity
 from lab import corpus
 from lab.lengths import machine
 from lab.recipe import SourceFile

@@ -24,9 +24,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from core.lazy import torch
+from core.patterns.layout import BYTES_PER_SCORE, Sparsity, cost
 from core.sparse.bigbird import Gather, sparse_attention
 from core.sparse.encoder import by_mask, measure_peak
-from core.sparse.layout import BYTES_PER_SCORE, Sparsity, cost
 from lab.timing import alternated
 
 KINDS = ("full", "sparse", "fused", "flex")

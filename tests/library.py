@@ -9,9 +9,14 @@ import torch
 
 
 def library_model(model: Any) -> Any:
-    """A new model as transformers makes it, with eager attention and the weights of a loaded ``model``."""
+    """A new model as transformers makes it, with eager attention and the weights of a loaded ``model``.
+
+    A BigBird has full attention, as the library gives it to a short text.
+    """
     config = copy.deepcopy(model.config)
     config._attn_implementation = "eager"
+    if config.model_type == "big_bird":
+        config.attention_type = "original_full"
     if config.model_type == "encoder-decoder":
         made = type(model)(config)
     else:

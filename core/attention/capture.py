@@ -18,7 +18,7 @@ Sparse, hashed, recurrent and two-stream attention has maps of tokens x tokens, 
     Transformer-XL  a segment and the memory before it
     XLNet           two streams: the content stream attends to its own token, the query stream does not
 
-Passes of the first three return no such matrices, so the maps are those of the scores
+The Reformer's pass returns no such matrix, so its maps are those of the scores
 (`core.attention.architectures.vectors`); so are those of architectures without a blueprint, whose masks are read with
 the scores. All others are those of a run (`core.run`), of joined segments where there is a memory. Where scores cannot
 be read, the maps are the weights that the library returns, if those are shares of attention from token to token.
@@ -37,7 +37,7 @@ import numpy as np
 
 from core.attention.architectures.hooks import returned_weights
 from core.attention.architectures.layout import has_blueprint, library_errors, plan_of, refuse, weights_of_layers
-from core.attention.architectures.recording import blocks_of, private_twin
+from core.attention.architectures.recording import private_twin
 from core.attention.architectures.vectors import attach_vectors, notes_of, scores_by_layer, stacked
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, Floats, MapKind, frozen, map_note
@@ -54,6 +54,7 @@ from core.language.translate import prepare, rewrite, start_token
 from core.language.types import Decoding, Token
 from core.lazy import Tensor, torch
 from core.patterns import ranks
+from core.patterns.layout import Sparsity
 from core.run.run import Run
 from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
@@ -73,7 +74,7 @@ def read_from_scores(checkpoint: Checkpoint) -> bool:
     config = checkpoint.model.config
     if plan_of(checkpoint).attends:
         return True
-    sparse = any(has(config, trait) for trait in ("blocks", "window", "hashing"))
+    sparse = has(config, "hashing")
     windows = "local" in getattr(config, "attention_layers", ()) or bool(getattr(config, "sliding_window", None))
     return sparse or windows or not has_blueprint(checkpoint)
 
@@ -86,7 +87,7 @@ def own_maps(
     vectors: bool,
     first: int = 0,
 ) -> dict[MapKind, AttentionMap]:
-    """The maps of one text by kind; a Reformer hashes and a BigBird samples blocks with the seed 0.
+    """The maps of one text by kind; a Reformer hashes with the seed 0.
 
     Args:
         inputs: as for `core.attention.architectures.vectors.scores_by_layer`.
@@ -170,8 +171,8 @@ def _together(allowed: Sequence[Any], weights: Floats) -> Bools:
 
 def _note(model: Any, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:
     """What is unusual about the rows and columns of a map."""
-    if has(model.config, "blocks"):
-        sparsity = blocks_of(model)
+    if has(model.config, "blocks") and model.config.attention_type == "block_sparse":
+        sparsity = Sparsity.of(model.config)
         if everywhere:
             return map_note("few blocks", count=sparsity.count_blocks(weights.shape[-1]), size=sparsity.block_size)
         return map_note("blocks", size=sparsity.block_size)

@@ -23,10 +23,10 @@ from core.errors import InputUnusable
 from core.language.fill_mask import translate_masks
 from core.language.text import clean
 from core.language.tokens import check_length, label
+from core.patterns.layout import BYTES_PER_SCORE, Sparsity, total_scores
 from core.sparse import bigbird, longformer, windowed
 from core.sparse.encoder import Logits
 from core.sparse.encoder import Progress as LayerProgress
-from core.sparse.layout import BYTES_PER_SCORE, Sparsity, total_scores
 
 Progress = Callable[[float, str], object]
 """Called with the share done, from 0 to 1, and the current step; an exception from it stops the comparison."""

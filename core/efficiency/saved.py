@@ -21,8 +21,8 @@ from core.costs import Shape, forward, shape_of
 from core.costs.shape import usual_length
 from core.efficiency.fit import DeviceMemory, Plan, device_memory
 from core.objectives.masked import RATE
+from core.patterns.layout import Sparsity, cost
 from core.sparse import windowed
-from core.sparse.layout import Sparsity, cost
 
 
 def score_count(system: System, tokens: int, block: int = Sparsity().block_size) -> int | None:

@@ -17,7 +17,7 @@ from core.figures.labels import in_words, label
 from core.figures.lines import Line, line_chart
 from core.figures.plot import ABOVE, CLEAR, DASHES, Json, band, box, figure, note, scatter, title, upright
 from core.lazy import go
-from core.sparse.layout import KIND_NAMES, Cost
+from core.patterns.layout import KIND_NAMES, Cost
 from core.theme import PURPLE, Theme
 
 _WORDS_UP_TO = 96  # blocks: beyond, hover texts are shortened to keep the figure small

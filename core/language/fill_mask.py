@@ -47,8 +47,6 @@ from core.language.tokens import (
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
 from core.settings import ASSETS
-from core.sparse.bigbird import forward
-from core.sparse.longformer import forward as windowed
 
 MAX_CHARS = 5_000
 MAX_MASKS = 64
@@ -175,7 +173,7 @@ def predict_together(
     """
     model = checkpoint.model
     head, pad = word_head(model), checkpoint.tokenizer.pad_token_id
-    special = any(has(model.config, trait) for trait in ("blocks", "two streams", "window", "padding in states"))
+    special = any(has(model.config, trait) for trait in ("two streams", "padding in states"))
     valid = all(call[0].positions and call[-1] != 0 for call in calls)
     if head is None or pad is None or special or not valid or len(calls) == 1:
         return [predict(checkpoint, *call) for call in calls]
@@ -267,14 +265,8 @@ def _refill_by_ids(
 
 def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     """Logits (M, V) at ``positions`` of one sentence ``ids`` (1, n) without padding."""
-    if has(model.config, "blocks"):
-        # The library's own forward would switch the shared instance to full attention for good on a short text.
-        return torch.from_numpy(forward(model, ids[0].tolist(), positions, None))
     if has(model.config, "two streams"):
         return at_once(model, ids, positions)
-    if has(model.config, "window"):
-        # The first token is global, as in training; the library's forward makes none global.
-        return torch.from_numpy(windowed(model, ids[0].tolist(), positions))
     head = word_head(model)
     attend = torch.ones_like(ids)
     if head is None:

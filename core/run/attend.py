@@ -11,7 +11,7 @@ Legend: R rows, H heads, Q queries, K keys, d head dimension.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.lazy import Tensor, functional, torch, transformers
 from core.run.run import CURRENT, Kind, Run, Site
@@ -30,6 +30,23 @@ def register() -> None:
     transformers.AttentionMaskInterface.register(NAME, eager_mask)
 
 
+class Apart(NamedTuple):
+    """Query rows with projections of their own: Longformer's global tokens."""
+
+    at: Tensor
+    """(g,) their positions, the same in every row of the batch."""
+    query: Tensor
+    """(R, H, g, d)."""
+    key: Tensor
+    """(R, H, K, d), as the value."""
+    value: Tensor
+
+
+def as_allowed(mask: Tensor) -> Tensor:
+    """A mask that is added, or is True where a key may be attended to, as the latter."""
+    return mask if mask.dtype == torch.bool else mask > MASKED
+
+
 def attend(
     module: Any,
     query: Tensor,
@@ -43,6 +60,7 @@ def attend(
     s_aux: Tensor | None = None,
     terms: Mapping[str, Tensor] | None = None,
     content: str = "content",
+    apart: Apart | None = None,
     **_: object,
 ) -> tuple[Tensor, Tensor]:
     """(R, Q, H, d) the heads' outputs, and (R, H, Q, K) the weights.
@@ -53,6 +71,7 @@ def attend(
         attention_mask: broadcast to (R, H, Q, K): added to the scores, or True where a key may be attended to.
         terms: further summands of the score by name, scaled.
         content: the name of the first summand, the product of query and key.
+        apart: rows whose query, key and value replace those of the others.
     """
     factor = query.shape[-1] ** -0.5 if scaling is None else scaling
     if key.shape[1] < query.shape[1]:
@@ -63,30 +82,43 @@ def attend(
     sinks = s_aux if s_aux is not None else getattr(module, "sinks", None)
     run, place = CURRENT.get(), vars(module).get("_attends")
     if run is None or place is None:
-        scores = sum(given.values(), start=_product(query, key, factor, softcap))
+        scores = sum(given.values(), start=_product(query, key, factor, softcap, apart))
         pattern = _softmax(_masked(scores, attention_mask), sinks)
         pattern = functional.dropout(pattern, p=dropout, training=module.training)
-        return (pattern @ value).transpose(1, 2).contiguous(), pattern
+        return _mixed(pattern, value, apart).transpose(1, 2).contiguous(), pattern
     kind, layers = place
     kind = run.stream or kind
     layer = run.layer_of(module, "attention", layers)
     query, key, value = (
         run.at(Site(kind, layer, name), part) for name, part in (("q", query), ("k", key), ("v", value))
     )
+    if apart is not None:
+        apart = Apart(
+            apart.at,
+            *(run.at(Site(kind, layer, f"{name}_global"), part) for name, part in zip("qkv", apart[1:], strict=True)),
+        )
     run.factors[kind, layer] = float(factor)
-    summands = {content: _product(query, key, factor, softcap), **given}
+    summands = {content: _product(query, key, factor, softcap, apart), **given}
     edited = (run.at(Site(kind, layer, f"terms.{name}"), term) for name, term in summands.items())
     scores = sum(edited, start=next(edited))
     scores = run.at(Site(kind, layer, "scores"), scores)
     scores = _masked(scores, _seen(run, kind, layer, scores, attention_mask))
     pattern = run.at(Site(kind, layer, "pattern"), _softmax(scores, sinks))
-    z = run.at(Site(kind, layer, "z"), (pattern @ value).transpose(1, 2))
+    z = run.at(Site(kind, layer, "z"), _mixed(pattern, value, apart).transpose(1, 2))
     return z.contiguous(), pattern
 
 
-def _product(query: Tensor, key: Tensor, factor: float, softcap: float | None) -> Tensor:
+def _product(query: Tensor, key: Tensor, factor: float, softcap: float | None, apart: Apart | None) -> Tensor:
     scores: Tensor = query @ key.transpose(-1, -2) * factor
+    if apart is not None:
+        scores = scores.index_copy(-2, apart.at, apart.query @ apart.key.transpose(-1, -2) * factor)
     return (scores / softcap).tanh() * softcap if softcap else scores
+
+
+def _mixed(pattern: Tensor, value: Tensor, apart: Apart | None) -> Tensor:
+    """(R, H, Q, d) the weighted sums of the values."""
+    z = pattern @ value
+    return z if apart is None else z.index_copy(-2, apart.at, pattern[..., apart.at, :] @ apart.value)
 
 
 def _masked(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -113,10 +145,7 @@ def _seen(run: Run, kind: Kind, layer: int, scores: Tensor, mask: Tensor | None)
             run.tensors[Site(kind, layer, "terms.mask")] = bias.expand_as(scores)
     if not run.wants(site):
         return mask
-    if mask is None:
-        allowed = torch.ones(1, 1, *scores.shape[-2:], dtype=torch.bool)
-    else:
-        allowed = mask if mask.dtype == torch.bool else mask > MASKED
+    allowed = torch.ones(1, 1, *scores.shape[-2:], dtype=torch.bool) if mask is None else as_allowed(mask)
     edited = run.at(site, allowed)
     if edited is allowed:
         return mask

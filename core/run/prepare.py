@@ -101,8 +101,9 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
         for layer in of_kind:
             module = modules[layer.module]
             module._attends = kind, (*getattr(module, "_attends", (kind, ()))[1], layer.layer)
-    for stack in plan.stacks:
-        odd.install(stack.type, modules[stack.prefix.rstrip(".")].modules())
+    if plan.attends:
+        for stack in plan.stacks:
+            odd.install(stack.type, modules[stack.prefix.rstrip(".")].modules())
     if plan.attends and not any(stack.type in odd.MODULES for stack in stacks):
         attend.register()
         getattr(model, "backbone", model).set_attn_implementation(attend.NAME)

@@ -4,7 +4,8 @@ Sites have TransformerLens's names. R rows, H heads, Q queries, K keys, d head d
 
 ==============  ====================================================================================================
 q, k, v         (R, H, n, d) as they enter the score: rotated, unscaled, repeated where heads share a key; ``q_pre``
-                and ``k_pre`` (R, n, w) before the rotation, in models with RoPE
+                and ``k_pre`` (R, n, w) before the rotation, in models with RoPE; ``q_global`` (R, H, g, d),
+                ``k_global`` and ``v_global`` (R, H, n, d) of Longformer's g global tokens
 terms           (R, H, Q, K) each, the summands of the score, scaled: one site ``terms.NAME`` for every summand
 scores          (R, H, Q, K) their sum, without the mask
 mask            (R or 1, H or 1, Q, K) True where a query may attend to a key

@@ -1,8 +1,6 @@
 """BigBird with an attention that is chosen before the call: full, or block-sparse (`core.sparse.encoder`).
 
-In transformers 5.23 a text of at most (5 + 2r) b tokens switches the *instance* to full attention for good
-(``BigBirdModel.forward``), and in evaluation all random blocks are block 0. Here sparse attention works at any length
-(a short text has fewer random blocks), and the instance is not changed.
+A model's own pass has its blocks as a mask (`core.run.odd.blocks`); here they are chosen, and gathered:
 
     full       softmax(q kᵀ / √d) v                                          n² scores
     by mask    the same, with −∞ outside the pattern                         n² scores, few of them allowed
@@ -21,13 +19,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, functional, torch
+from core.patterns.layout import Sparsity
 from core.sparse import encoder
-from core.sparse.layout import NONE, Sparsity
 
 
 class Gather:
@@ -52,30 +48,6 @@ def _gathers(sparsity: Sparsity, n: int, layers: int, heads: int) -> tuple[tuple
     if not sparsity.random_blocks:
         return ((Gather(sparsity, n, 0, 0),) * heads,) * layers
     return tuple(tuple(Gather(sparsity, n, layer, head) for head in range(heads)) for layer in range(layers))
-
-
-@lru_cache(maxsize=16)
-def _blocks(sparsity: Sparsity, total: int, layers: int, heads: int) -> Tensor:
-    """(L, H, B, B) True where a block of queries attends to one of ``total`` blocks of keys.
-
-    Cached, since texts of about the same length have the same blocks; callers must not write to it.
-    """
-    n = total * sparsity.block_size
-    kinds = [[sparsity.kinds(n, layer, head) for head in range(heads)] for layer in range(layers)]
-    return torch.from_numpy(np.array(kinds) != NONE)
-
-
-def attended(sparsity: Sparsity, n: int, layers: int, heads: int, layer: int) -> Tensor:
-    """(H, n, n) True where a token (row) attends to another, in every head of one layer of a model."""
-    blocks = _blocks(sparsity, sparsity.count_blocks(n), layers, heads)
-    return spread(blocks[layer], sparsity.block_size)[..., :n, :n]
-
-
-def spread(blocks: Tensor, size: int) -> Tensor:
-    """(..., B, B) values of blocks to (..., B b, B b) of tokens, far faster than by indexing."""
-    total = blocks.shape[-1]
-    wide = blocks[..., :, None, :, None].expand(*blocks.shape[:-1], size, total, size)
-    return wide.reshape(*blocks.shape[:-2], total * size, total * size)
 
 
 def shape_of(model: Any) -> tuple[int, int, int]:
@@ -138,34 +110,6 @@ def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) ->
             return encoder.measure_peak(lambda: encoder.by_mask(query, key, value, None))
         gather = Gather(sparsity, len(ids), 0, 0)
         return encoder.measure_peak(lambda: sparse_attention(query, key, value, gather))
-
-
-def encode(model: Any, ids: Tensor, sparsity: Sparsity) -> tuple[Tensor, ...]:
-    """All weights (1, H, n, n) of block-sparse attention, layer by layer, over a short text (1, n).
-
-    All heads of a layer are computed at once, and what a block does not attend to is masked; a test compares the result
-    with what :func:`forward` gathers.
-
-    Raises:
-        InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`forward`.
-    """
-    with torch.inference_mode():
-        layers, heads, limit = shape_of(model)
-        n = ids.shape[1]
-        encoder.check(n, limit)
-        blocks = _blocks(sparsity, sparsity.count_blocks(n), layers, heads)
-        bias = None if bool(blocks.all()) else blocks.float().log()
-        attentions: list[Tensor] = []
-
-        def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            scores = (query @ key.mT).mul_(query.shape[-1] ** -0.5)
-            if bias is not None:
-                scores += spread(bias[layer], sparsity.block_size)[:, :n, :n]
-            attentions.append(torch.softmax(scores, dim=-1))
-            return attentions[-1] @ value
-
-        encoder.last_states(model, ids, attend)
-        return tuple(attentions)
 
 
 def sparse_attention(query: Tensor, key: Tensor, value: Tensor, gather: Gather) -> Tensor:

@@ -23,14 +23,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from core import patterns
 from core.lazy import Tensor, functional, torch
-from core.sparse.layout import GLOBAL, NONE, WINDOW, Cost
-
-
-def allowed(n: int, side: int, global_at: Sequence[int] = ()) -> Tensor:
-    """(n, n) True where a token (row) may attend to another (column): window, global columns, global rows."""
-    return torch.from_numpy(patterns.mask(patterns.union(patterns.window(side), patterns.global_at(global_at)), n))
+from core.patterns.layout import GLOBAL, NONE, WINDOW, Cost
 
 
 @lru_cache(maxsize=16)

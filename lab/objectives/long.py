@@ -39,8 +39,8 @@ from torch.nn import functional
 
 from core.checkpoints.bundled import apply, as_longformer
 from core.lazy import transformers
-from core.sparse.bigbird import spread
-from core.sparse.layout import NONE, Sparsity
+from core.patterns.layout import NONE, Sparsity
+from core.run.odd.blocks import spread
 from core.sparse.longformer import states
 from lab import batches, corpus, masking, models
 from lab.lowrank import MaskedModel, add_updates, shipped_update

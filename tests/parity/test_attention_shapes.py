@@ -18,12 +18,14 @@ from core.attention.capture import capture, continued, rewritten
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
 from core.language.tasks import tasks
+from core.patterns.layout import Sparsity
 from core.sparse import reformer
-from core.sparse.layout import Sparsity
 from tests import tiny, tinyfamilies
+from tests.library import library_model
 from tests.tinyfamilies import PLAIN, loaded
 
 LONG = " ".join(["The cat sat on the mat and the dog sat on the log."] * 4)
+LONGER = " ".join([LONG] * 3)
 
 TWICE = " ".join(LONG.split() + LONG.split()[:20])
 
@@ -93,18 +95,27 @@ def test_longformer_attends_to_its_window_and_the_first_token(tmp_path: Path) ->
 
 def test_bigbird_attends_to_its_blocks_and_is_unchanged(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_bigbird(tmp_path / "b"), "masked-lm", max_positions=512)
-    before = checkpoint.model.bert.attention_type
-    found = capture(checkpoint, LONG).encoder
-    assert checkpoint.model.bert.attention_type == before == "block_sparse"
+    before = checkpoint.model.bert.attention_type, [type(module) for module in checkpoint.model.modules()]
+    found = capture(checkpoint, LONGER).encoder
+    assert (checkpoint.model.bert.attention_type, [type(module) for module in checkpoint.model.modules()]) == before
     sound(found)
     config = checkpoint.model.config
-    kinds = Sparsity(block_size=config.block_size, random_blocks=config.num_random_blocks).kinds(
-        len(LONG.split()), 1, 1
-    )
+    kinds = Sparsity.of(config).kinds(found.weights.shape[-1], 1, 1)
     size = config.block_size
     for row, column in np.ndindex(*kinds.shape):
         if row * size < found.weights.shape[2] and column * size < found.weights.shape[2]:
             assert computed(found)[1, 1, row * size, column * size] == bool(kinds[row, column])
+
+
+def test_a_pair_has_two_segments_in_a_bigbird() -> None:
+    checkpoint = checkpoints.load("atlas-bigbird")
+    found = capture(checkpoint, "The cat sat.", "It was warm.").encoder
+    assert found is not None
+    given = checkpoint.tokenizer("The cat sat.", "It was warm.", return_tensors="pt")
+    assert given["token_type_ids"].any()
+    with torch.no_grad():  # a text of few blocks has full attention
+        expected = library_model(checkpoint.model)(**given, output_attentions=True).attentions
+    np.testing.assert_allclose(found.weights, torch.cat(expected).numpy(), atol=1e-5)
 
 
 @pytest.mark.parametrize("memory", [96, 16, None])

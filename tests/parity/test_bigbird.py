@@ -9,10 +9,12 @@ from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.patterns import mask
-from core.sparse.bigbird import Gather, attended, encode, forward, sparse_attention
-from core.sparse.encoder import by_mask, split_heads
-from core.sparse.layout import RANDOM as DRAWN
-from core.sparse.layout import Sparsity
+from core.patterns.layout import RANDOM as DRAWN
+from core.patterns.layout import Sparsity
+from core.run.odd.blocks import attended
+from core.run.prepare import prepare
+from core.sparse.bigbird import Gather, forward, sparse_attention
+from core.sparse.encoder import by_mask
 
 BLOCK, RANDOM = 4, 2
 LONG = 96  # 24 blocks: well above (5 + 2 r) = 9
@@ -129,12 +131,8 @@ def test_progress_is_told_and_may_stop(model):
 def test_refusals(model):
     with pytest.raises(InputEmpty):
         forward(model, [], [], None)
-    with pytest.raises(InputEmpty):
-        encode(model, torch.zeros(1, 0, dtype=torch.long), Sparsity())
     with pytest.raises(InputTooLong, match="129 tokens"):
         forward(model, tokens(129), [0], None)
-    with pytest.raises(InputTooLong, match="129 tokens"):
-        encode(model, torch.tensor([tokens(129)]), Sparsity())
     with pytest.raises(OutOfRange):
         forward(model, tokens(5), [5], None)
     with pytest.raises(NoAttentionMatrix):
@@ -142,22 +140,46 @@ def test_refusals(model):
 
 
 @pytest.mark.parametrize("n", [3, 30, LONG - 3])
-def test_encode_gives_the_weights_of_the_mask(model, n):
-    sparsity, ids = Sparsity(block_size=BLOCK, random_blocks=RANDOM), torch.tensor([tokens(n)])
-    whole = encode(model, ids, sparsity)
-    allowed = np.stack([attended(sparsity, n, LAYERS, HEADS, layer).numpy() for layer in range(LAYERS)])
-    for layer, head in np.ndindex(LAYERS, HEADS):
-        np.testing.assert_array_equal(allowed[layer, head], mask(sparsity.pattern(n, layer, head), n))
-        assert not whole[layer][0, head].numpy()[~allowed[layer, head]].any()
-    with torch.no_grad():
-        own, hidden = model.bert.encoder.layer[0].attention.self, model.bert.embeddings(input_ids=ids)
-        query, key, value = (split_heads(part(hidden), HEADS) for part in (own.query, own.key, own.value))
-        torch.testing.assert_close(whole[0], by_mask(query, key, value, torch.from_numpy(allowed[0]))[1])
+def test_the_mask_of_a_layer_is_the_pattern(n):
+    sparsity = Sparsity(block_size=BLOCK, random_blocks=RANDOM)
+    for layer in range(LAYERS):
+        allowed = attended(sparsity, n, layer, HEADS).numpy()
+        for head in range(HEADS):
+            np.testing.assert_array_equal(allowed[head], mask(sparsity.pattern(n, layer, head), n))
 
 
-def test_encode_of_every_block_gives_the_matrices_of_transformers():
-    reference, ids = make("original_full"), torch.tensor([tokens(20)])
+def prepared(attention_type="block_sparse"):
+    model = make(attention_type)
+    prepare(model, ("encoder",))
+    return model
+
+
+def test_an_ordinary_pass_is_the_gathered_one_at_any_length_and_leaves_the_instance():
+    model = prepared()
+    before = model.bert.attention_type, [type(module) for module in model.modules()]
+    for n in (12, LONG, 1, LONG - 3, 12):
+        ids = tokens(n)
+        with torch.no_grad():
+            found = model(torch.tensor([ids]), torch.ones(1, n)).logits[0].numpy()
+        np.testing.assert_allclose(found, forward(make(), ids, range(n), Sparsity.of(model.config)), atol=2e-5)
+    assert (model.bert.attention_type, [type(module) for module in model.modules()]) == before
+
+
+def test_a_padded_text_has_the_blocks_of_its_own_length():
+    model = prepared()
+    texts = [tokens(n, seed=n) for n in (LONG, 41, 6)]
+    ids = torch.tensor([[*text, *[0] * (LONG - len(text))] for text in texts])
+    seen = torch.tensor([[1] * len(text) + [0] * (LONG - len(text)) for text in texts])
     with torch.no_grad():
-        expected = reference(ids, output_attentions=True).attentions
-    for own, other in zip(encode(reference, ids, Sparsity(block_size=BLOCK)), expected, strict=True):
-        torch.testing.assert_close(own, other, atol=1e-5, rtol=1e-4)
+        together = model(ids, seen).logits
+        for row, text in enumerate(texts):
+            torch.testing.assert_close(
+                together[row, : len(text)], model(torch.tensor([text])).logits[0], atol=2e-5, rtol=1e-5
+            )
+
+
+def test_a_configuration_with_full_attention_has_it():
+    ids = torch.tensor([tokens(LONG)])
+    with torch.no_grad():
+        found, expected = prepared("original_full")(ids).logits, make("original_full")(ids).logits
+    torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-5)

@@ -60,8 +60,6 @@ def states(checkpoint: Checkpoint, side: str) -> list[np.ndarray[Any, Any]]:
         given = {"input_ids": ids}
         if model.config.model_type == "xlm":
             given["langs"] = torch.full_like(ids, 1)
-    if model.config.model_type == "big_bird":
-        model.bert.set_attention_type("original_full")
     with torch.inference_mode():
         out = model(**given, output_hidden_states=True)
     kept = getattr(out, f"{side}_hidden_states", None) or out.hidden_states

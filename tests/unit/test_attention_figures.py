@@ -18,8 +18,8 @@ from core.figures.labels import label
 from core.figures.plot import CLEAR
 from core.figures.predictions import ROWS, masked_word
 from core.language.types import Token
+from core.patterns.layout import Sparsity, curve
 from core.sparse import windowed as window_layout
-from core.sparse.layout import Sparsity, curve
 from core.theme import BLUE, DARK, LIGHT, THEMES, Theme
 
 

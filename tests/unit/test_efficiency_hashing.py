@@ -14,8 +14,8 @@ from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.efficiency.compare import LongText, compare, prepare, token_counter
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.patterns.layout import Sparsity, cost
 from core.sparse import bigbird, reformer
-from core.sparse.layout import Sparsity, cost
 from tests import tiny, tinyfamilies
 
 

@@ -6,8 +6,8 @@ import torch
 
 from core.errors import OutOfRange
 from core.patterns import count, full, mask
+from core.patterns.layout import GLOBAL, NONE, RANDOM, WINDOW, Sparsity, cost, curve, total_scores
 from core.sparse.encoder import measure_peak
-from core.sparse.layout import GLOBAL, NONE, RANDOM, WINDOW, Sparsity, cost, curve, total_scores
 
 
 def test_eight_blocks_without_random_by_hand():

@@ -18,13 +18,15 @@ from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate
 from core.language.types import Decoding
+from core.patterns.layout import GLOBAL, NONE
+from core.run.odd.window import allowed
 from core.sparse import reformer
 from core.sparse import windowed as window_layout
 from core.sparse.encoder import by_mask
-from core.sparse.layout import GLOBAL, NONE
 from core.sparse.longformer import states
-from core.sparse.windowed import allowed, by_blocks
+from core.sparse.windowed import by_blocks
 from tests import tiny, tinyfamilies
+from tests.library import library_model
 from tests.tinyfamilies import loaded
 
 
@@ -223,10 +225,31 @@ def test_states_are_the_librarys(model: Any, n: int, global_at: tuple[int, ...])
     mask = torch.zeros_like(ids)
     mask[:, list(global_at)] = 1
     with torch.no_grad():
-        theirs = model.longformer(
-            input_ids=ids, attention_mask=torch.ones_like(ids), global_attention_mask=mask if global_at else None
-        ).last_hidden_state
+        theirs = (
+            library_model(model)
+            .longformer(
+                input_ids=ids, attention_mask=torch.ones_like(ids), global_attention_mask=mask if global_at else None
+            )
+            .last_hidden_state
+        )
         torch.testing.assert_close(states(model, ids, global_at), theirs, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n", [3, 16, 41])
+def test_an_ordinary_pass_is_the_librarys_with_the_first_token_global(model: Any, n: int) -> None:
+    torch.manual_seed(2)
+    ids = torch.randint(5, 50, (2, n))
+    seen, first = torch.ones_like(ids), torch.zeros_like(ids)
+    seen[1, n - 2 :] = 0
+    first[:, 0] = 1
+    with torch.no_grad():
+        ours, theirs = model(ids, seen), library_model(model)(ids, seen, first)
+        torch.testing.assert_close(ours.logits[0], theirs.logits[0], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(ours.logits[1, : n - 2], theirs.logits[1, : n - 2], atol=1e-5, rtol=1e-4)
+        chosen = first.clone()
+        chosen[:, n // 2] = 1
+        ours, theirs = model(ids, seen, chosen), library_model(model)(ids, seen, chosen)
+        torch.testing.assert_close(ours.logits[0], theirs.logits[0], atol=1e-5, rtol=1e-4)
 
 
 def test_a_far_word_reaches_a_token_through_a_global_one_only(model: Any) -> None:

@@ -32,7 +32,6 @@ from core.language.tokens import label, own_language
 from core.language.types import Decoding, MaskPrediction
 from core.lazy import Tensor, torch
 from core.settings import settings
-from core.sparse.longformer import states as windowed
 from core.sparse.reformer import states as hashed
 from core.words import counted
 
@@ -163,12 +162,12 @@ class Reader:
     def __init__(self, question: Question, model: Any = None) -> None:
         self.question = question
         self.model = model or private_twin(question.checkpoint)
-        self._hashes, self._windowed = (has(self.model.config, trait) for trait in ("hashing", "window"))
+        self._hashes = has(self.model.config, "hashing")
         spec = question.checkpoint.spec
         self._banned = banned_ids(self.model) if spec.offers("generates") else []
         self._discriminates = spec.offers("detects replaced tokens")
         one_position = question.task is None and "target_mapping" not in question.inputs
-        if one_position and not (self._hashes or self._windowed):
+        if one_position and not self._hashes:
             self.backbone.register_forward_hook(self._keep_position)
 
     @property
@@ -213,8 +212,6 @@ class Reader:
         scores: Tensor
         if self._hashes:
             scores = self.model.lm_head.decoder(hashed(self.model, ids)[:, position] if states is None else states)
-        elif self._windowed:
-            scores = self.model.lm_head(windowed(self.model, ids)[:, position] if states is None else states)
         elif self.question.task is not None:
             task = self.question.task
             scores = self.model.answer(inputs, task).logits if states is None else self.model.tasks[task].head(states)

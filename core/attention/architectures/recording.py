@@ -3,9 +3,6 @@
 Visitors share a loaded model, so no hook may be registered on it. A twin has its own module objects in the same tree,
 but shares all parameters and buffers. It takes a millisecond or two and hardly any memory, and its hooks and replaced
 methods do not affect the shared model. Its tensors must not be written to.
-
-A pass runs as the app runs that architecture: a Longformer with its first token global, a BigBird with
-full attention where it answers (:func:`run`) and in blocks where its maps are drawn (:func:`run_as_drawn`).
 """
 
 from __future__ import annotations
@@ -18,11 +15,9 @@ from typing import Any
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
-from core.lazy import Tensor, nn, torch
+from core.lazy import nn, torch
 from core.run import prepare
-from core.sparse import longformer, reformer
-from core.sparse.bigbird import encode
-from core.sparse.layout import Sparsity
+from core.sparse import reformer
 
 _INSTALLED = "_output_capturing_hooks_installed"
 """transformers sets this when it registers hooks at the first pass with attention weights or states. The twin starts
@@ -66,12 +61,8 @@ def _twin_of(module: nn.Module, copies: dict[int, nn.Module]) -> nn.Module:
 
 
 def private_twin(checkpoint: Checkpoint) -> Any:
-    """A twin of the checkpoint's model; BigBird's attention is full."""
-    copies: Any = twin(checkpoint.model)
-    if has(copies.config, "blocks"):
-        with torch.device("meta"):  # the shared parameters replace those of the new modules
-            copies.base_model.set_attention_type("original_full")
-    return copies
+    """A twin of the checkpoint's model."""
+    return twin(checkpoint.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +78,6 @@ class Recorder:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
-        self.weights: tuple[Tensor, ...] = ()
-        """Those of the layers (1, H, n, n), where the pass is not the library's: a BigBird's blocks."""
         self.length: int | None = None
         """Tokens of the text where the model pads it: a Reformer fills its last chunk."""
         self._calls: dict[str, list[ModuleCall]] = {}
@@ -137,8 +126,6 @@ def run(model: Any, inputs: Mapping[str, Any], **more: Any) -> Any:
         )
     arguments = dict(inputs) | more
     with torch.inference_mode():
-        if has(config, "window"):
-            return _Scored(model.lm_head, longformer.states(model, inputs["input_ids"]))
         for name in ("use_mems", "use_cache"):
             if name in inspect.signature(model.forward).parameters:
                 arguments.setdefault(name, False)
@@ -151,26 +138,5 @@ def run_as_drawn(recorder: Recorder, inputs: Mapping[str, Any]) -> None:
     if has(model.config, "hashing"):
         recorder.length = inputs["input_ids"].shape[1]
         reformer.states(model, inputs["input_ids"])
-    elif has(model.config, "blocks"):
-        recorder.weights = encode(model, inputs["input_ids"], blocks_of(model))
     else:
         run(model, inputs, output_attentions=True)
-
-
-def blocks_of(model: Any) -> Any:
-    """BigBird's blocks as its configuration has them, with the seed 0 for the random ones."""
-    return Sparsity(block_size=model.config.block_size, random_blocks=model.config.num_random_blocks)
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """States of a Longformer, and the scores of its head, computed on demand."""
-
-    head: Any
-    last_hidden_state: Tensor
-
-    @property
-    def logits(self) -> Tensor:
-        """(R, n, V)."""
-        scores: Tensor = self.head(self.last_hidden_state)
-        return scores

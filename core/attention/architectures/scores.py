@@ -28,23 +28,18 @@ Legend: H heads, Q queries, K keys, n tokens, d head dimension, w hidden size, r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.attention.architectures.recording import ModuleCall, Recorder, blocks_of
+from core.attention.architectures.recording import ModuleCall, Recorder
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Run, Site
-from core.run.sites import Score
-from core.sparse.bigbird import attended
-from core.sparse.longformer import GLOBAL
 from core.sparse.reformer import SEED, buckets_of, count_shared_rounds, local_mask, rotations, with_itself
-from core.sparse.windowed import allowed
 
 EPSILON = 1e-6
 """The epsilon that transformers adds to the mean square of a Reformer's query."""
-_GLOBAL = ("query_global", "key_global", "value_global")
+_GLOBAL = ("q_global", "k_global", "v_global")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ class AttentionScores:
         return total if self.allowed is None else total.masked_fill(~self.allowed, float("-inf"))
 
 
-KEPT = frozenset({"q", "k", "v", "q_pre", "k_pre", "terms", "mask", "pattern", "z", "attn_out"})
+KEPT = frozenset({"q", "k", "v", "q_pre", "k_pre", *_GLOBAL, "terms", "mask", "pattern", "z", "attn_out"})
 """The sites that :func:`scores_of` reads."""
 
 
@@ -90,6 +85,7 @@ def scores_of(recorded: Run, kind: Kind, layer: int) -> AttentionScores:
         return by_head(recorded[kind, layer, name][0], query.shape[-1])
 
     rotated = Site(kind, layer, "q_pre") in recorded.tensors
+    of_global = [recorded[kind, layer, name][0] for name in _GLOBAL if Site(kind, layer, name) in recorded.tensors]
     return AttentionScores(
         query,
         key,
@@ -100,6 +96,7 @@ def scores_of(recorded: Run, kind: Kind, layer: int) -> AttentionScores:
         recorded.factors[kind, layer],
         z.flatten(1),
         (before("q_pre"), before("k_pre")) if rotated else None,
+        of_global=(of_global[0], of_global[1], of_global[2]) if of_global else None,
     )
 
 
@@ -112,8 +109,6 @@ def record_layer(recorder: Recorder, layer: AttentionLayer) -> None:
     parts = [name.partition(":")[0] for name in names.parts.split()]
     if names.score == "lsh":
         parts += _hashed_projections(recorder.model.get_submodule(layer.module))
-    if names.score == "sliding_window":
-        parts += _GLOBAL
     recorder.record(*(f"{layer.module}.{name}" for name in parts))
 
 
@@ -149,8 +144,7 @@ def attention_scores(recorder: Recorder, layer: AttentionLayer, count: int = 0) 
     if layer.names.score == "rope":
         scores = _rotated(scores, key, *(part[0] for part in call.inputs["position_embeddings"]))
     scores.terms["content"] = scores.query @ scores.key.transpose(-1, -2) * factor
-    finish = _FINISH.get(layer.names.score)
-    return scores if finish is None else finish(scores, call, recorder, layer)
+    return scores
 
 
 def _projected(recorder: Recorder, layer: AttentionLayer, name: str, count: int) -> Tensor:
@@ -195,28 +189,6 @@ def _rotated(scores: AttentionScores, key: Tensor, cos: Tensor, sin: Tensor) -> 
     )
 
 
-def _sliding_window(
-    scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
-) -> AttentionScores:
-    """Rows of global tokens have their own projections; the pass does not return weights, so they are computed here."""
-    width, own = scores.query.shape[-1], recorder.model.get_submodule(layer.module)
-    query, key, value = (by_head(recorder.calls(f"{layer.module}.{name}")[0].output[0], width) for name in _GLOBAL)
-    rows = torch.tensor(GLOBAL)
-    content = scores.terms["content"].index_copy(1, rows, query @ key.transpose(-1, -2) * scores.factor)
-    near = allowed(scores.query.shape[1], int(own.one_sided_attn_window_size), GLOBAL)[None]  # type: ignore[arg-type]
-    scores = replace(scores, terms={"content": content}, allowed=near, of_global=(query, key, value))
-    return replace(scores, weights=scores.score.softmax(-1))
-
-
-def _block_sparse(
-    scores: AttentionScores, call: ModuleCall, recorder: Recorder, layer: AttentionLayer
-) -> AttentionScores:
-    """Random blocks differ by head."""
-    layers = int(layer.stack.config.num_hidden_layers)
-    near = attended(blocks_of(recorder.model), scores.query.shape[1], layers, layer.heads, layer.layer)
-    return replace(scores, allowed=near, weights=recorder.weights[layer.layer][0])
-
-
 def _hashed_projections(own: Any) -> tuple[str, ...]:
     """The names of the projections of a Reformer's layer, LSH or local."""
     return ("query_key", "value") if hasattr(own, "query_key") else ("query", "key", "value")
@@ -253,9 +225,3 @@ def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> Attenti
         shared=not keys,
     )
     return replace(scores, weights=scores.score.softmax(-1))
-
-
-_FINISH: dict[Score, Callable[[AttentionScores, ModuleCall, Recorder, AttentionLayer], AttentionScores]] = {
-    "sliding_window": _sliding_window,
-    "block_sparse": _block_sparse,
-}

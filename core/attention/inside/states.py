@@ -50,8 +50,6 @@ def by_layer(
     with torch.inference_mode():
         if has(stack.config, "hashing"):
             return _reversible(model, attention_layers(checkpoint)["decoder"], inputs)
-        if has(stack.config, "window"):
-            return _windowed(model, attention_layers(checkpoint)["encoder"], inputs)
         if not checkpoint.spec.offers("rewrites"):
             hidden_states: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states
         elif side == "encoder":
@@ -77,15 +75,6 @@ def by_layer(
                 "after each of them. Models whose layers have a state for every token work, such as BERT."
             )
         return torch.stack([state[0] for state in hidden_states])
-
-
-def _windowed(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[str, Any]) -> Tensor:
-    """The pass over a Longformer calls the modules of its layers; the last module of each outputs the state."""
-    recorder = Recorder(model)
-    paths = [layers[0].path("embeddings"), *(layer.path("encoder.layer.{i}.output") for layer in layers)]
-    recorder.record(*paths)
-    run(model, inputs)
-    return torch.stack([recorder.calls(path)[0].output[0] for path in paths])
 
 
 def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[str, Any]) -> Tensor:

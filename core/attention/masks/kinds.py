@@ -21,7 +21,7 @@ from core.attention.masks.axes import MOST, Axes, Layout
 from core.content import content
 from core.errors import OutOfRange
 from core.patterns import Pattern
-from core.sparse.layout import Sparsity
+from core.patterns.layout import Sparsity
 from core.words import counted
 
 Numbers = tuple[int, ...]

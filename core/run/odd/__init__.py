@@ -11,8 +11,10 @@ from importlib import import_module
 from typing import Any
 
 MODULES = {
+    "big_bird": "blocks",
     "deberta-v2": "disentangled",
     "gpt_neo": "local",
+    "longformer": "window",
     "openai-gpt": "local",
     "xlm": "xlm",
     "xlnet": "two_streams",
@@ -22,14 +24,17 @@ COMPONENTS = ("c2c", "c2p", "p2c")
 """The terms of DeBERTa's scores: content to content, content to position, position to content."""
 TWO_STREAM = ("content", "position", "content bias", "position bias")
 """The four terms of Transformer-XL's scores, of which XLNet's has a fifth for segments."""
-PENDING = ("big_bird", "longformer", "reformer")
+PENDING = ("reformer",)
 
 
 def install(model_type: str, modules: Iterable[Any]) -> None:
-    """Make the modules of a stack ours where its type needs it."""
+    """Make the modules of a stack ours by their class, where its type needs it, and set what the library's may have."""
     name = MODULES.get(model_type)
     if name is None:
         return
-    ours = import_module(f"core.run.odd.{name}").OURS
+    ours = import_module(f"core.run.odd.{name}")
     for module in modules:
-        module.__class__ = ours.get(type(module), type(module))
+        module.__class__ = ours.OURS.get(type(module), type(module))
+        for attribute, value in getattr(ours, "ATTRIBUTES", {}).items():
+            if hasattr(module, attribute):
+                setattr(module, attribute, value)

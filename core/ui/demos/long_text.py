@@ -14,7 +14,7 @@ from core.efficiency.compare import AttentionCost, LongText, MaskedWord, prepare
 from core.figures import sparse as figures
 from core.figures.labels import sentence, short
 from core.figures.predictions import compared_bars
-from core.sparse.layout import Cost
+from core.patterns.layout import Cost
 from core.table import Table
 from core.ui.demos.cover import verdict
 from core.ui.demos.demo import DemoView, Menu

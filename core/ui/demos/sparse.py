@@ -17,8 +17,8 @@ from core.efficiency.compare import (
     global_positions,
 )
 from core.figures.labels import percent
+from core.patterns.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
 from core.sparse import windowed as layout
-from core.sparse.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
 from core.sparse.longformer import shape_of, sides_of
 from core.theme import ORANGE, PURPLE
 from core.ui.demos.demo import Demo, DemoView, Menu

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,11 @@ class Sparsity:
                 raise OutOfRange(f"{name.replace('_', ' ').capitalize()} goes from {low} to {high}, not {value}.")
         if self.window % 2 == 0:
             raise OutOfRange(f"The window is an odd number of blocks (one in the middle), not {self.window}.")
+
+    @classmethod
+    def of(cls, config: Any) -> Sparsity:
+        """That of a BigBird's configuration, with the seed 0."""
+        return cls(block_size=config.block_size, random_blocks=config.num_random_blocks)
 
     def count_blocks(self, n: int) -> int:
         """B, the number of blocks that ``n`` tokens fill; the last one may be filled in part."""

@@ -1,0 +1,79 @@
+"""BigBird: attention between blocks, with the random ones of the seed 0 (Zaheer et al. 2020, arXiv 2007.14062).
+
+In transformers 5.23 a text of at most (5 + 2r) b tokens switches the *instance* to full attention for good, a longer
+one is padded to whole blocks, and in evaluation all random blocks are block 0. Here a pass leaves the instance as it
+is, a short text has fewer random blocks, and blocks are a mask: each text of a batch has those of its own length.
+
+Legend: R rows, H heads, n tokens, b block size, r random blocks, B blocks.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from transformers.models.big_bird.modeling_big_bird import (
+    BigBirdBlockSparseAttention,
+    BigBirdSelfAttention,
+)
+
+from core.patterns.layout import NONE, Sparsity
+from core.run.attend import as_allowed, attend
+
+
+@lru_cache(maxsize=128)
+def _blocks(sparsity: Sparsity, total: int, layer: int, heads: int) -> Tensor:
+    """(H, B, B) True where a block of queries attends to one of ``total`` blocks of keys; not to be written to."""
+    kinds = [sparsity.kinds(total * sparsity.block_size, layer, head) for head in range(heads)]
+    return torch.from_numpy(np.array(kinds) != NONE)
+
+
+def attended(sparsity: Sparsity, n: int, layer: int, heads: int) -> Tensor:
+    """(H, n, n) True where a token (row) attends to another, in every head of a layer."""
+    blocks = _blocks(sparsity, sparsity.count_blocks(n), layer, heads)
+    return spread(blocks, sparsity.block_size)[..., :n, :n]
+
+
+def spread(blocks: Tensor, size: int) -> Tensor:
+    """(..., B, B) values of blocks to (..., B b, B b) of tokens, far faster than by indexing."""
+    total = blocks.shape[-1]
+    wide = blocks[..., :, None, :, None].expand(*blocks.shape[:-1], size, total, size)
+    return wide.reshape(*blocks.shape[:-2], total * size, total * size)
+
+
+class FullSelfAttention(BigBirdSelfAttention):  # type: ignore[misc]
+    """That of a model whose configuration has full attention."""
+
+    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: Any) -> tuple[Tensor, Tensor]:
+        query, key, value = (
+            part(hidden_states).unflatten(-1, (self.num_attention_heads, -1)).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        )
+        dropout = self.dropout.p if hasattr(self, "dropout") else 0.0
+        z, weights = attend(self, query, key, value, self._allowed(attention_mask, query.shape[-2]), dropout=dropout)
+        return z.flatten(2), weights
+
+    def _allowed(self, mask: Tensor | None, n: int) -> Tensor | None:
+        return mask
+
+
+class BlockSelfAttention(FullSelfAttention):
+    def _allowed(self, mask: Tensor | None, n: int) -> Tensor | None:
+        """(R or 1, H or 1, n, n) True where a token attends to another; a text is padded at its end."""
+        sparsity = Sparsity.of(self)
+        seen = None if mask is None else as_allowed(mask)
+        lengths = [n] if seen is None else (seen[:, 0, -1] * torch.arange(1, n + 1)).amax(-1).tolist()
+        texts = [attended(sparsity, length, self.seed, self.num_attention_heads) for length in lengths]
+        if all(bool(text.all()) for text in texts):
+            return mask
+        near = torch.stack([functional.pad(text, (0, n - text.shape[-1]) * 2) for text in texts])
+        return near if seen is None else near & seen
+
+
+OURS = {BigBirdBlockSparseAttention: BlockSelfAttention, BigBirdSelfAttention: FullSelfAttention}
+ATTRIBUTES = {"attention_type": "original_full"}
+"""So that the library neither pads a text nor switches the instance."""
