@@ -34,10 +34,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
-from core.attention.ablation.question import Question, Reader, best, names, prepare_question
+from core.attention.ablation.question import Question, Reader, ask, best, names, prepare_question
 from core.attention.architectures.hooks import AttentionCall, register_attention_hook
+from core.attention.architectures.layout import plan_of
 from core.attention.architectures.vectors import attention_layers, scores_by_layer
 from core.attention.heads import spread
 from core.attention.trace import MapKind
@@ -47,6 +49,7 @@ from core.language.adapters import through
 from core.language.types import MaskPrediction
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
+from core.run.run import Edit, Run, Site
 
 AT_ONCE = 1_024
 """The most tokens of one pass, over all rows."""
@@ -113,9 +116,7 @@ def ablate_heads(
             raise OutOfRange(
                 f"This model has no head {head.head + 1} in layer {head.layer + 1} of its {head.kind} attention."
             )
-    reader = Reader(question)
-    HeadMask(reader.model, checkpoint).ablate([(), off])
-    before, after = reader.answers(2)
+    before, after = _answers(question, [(), off])
     first, second = best(question, before, k), best(question, after, k)
     ids = sorted({*first.ids, *second.ids}, key=lambda i: (-float(before[i]), i))
     return Ablation(
@@ -136,18 +137,18 @@ def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, st
     Arguments as for `core.attention.ablation.question.prepare_question`, errors as :func:`ablate_heads`.
     """
     question = prepare_question(checkpoint, text, task, step)
-    reader = Reader(question)
-    mask = HeadMask(reader.model, checkpoint)
-    whole = reader.answers()[0]
+    if plan_of(checkpoint).attends:
+        asked = ask(question, keep={"pattern", "mask"})
+        whole, sharp = asked.logs[0], _sharpness_of(asked.recorded)
+    else:
+        whole, sharp = _answers(question, [()])[0], _sharpness(question)
     top = int(whole.argmax())
     every = heads_of(checkpoint)
-    sharp = _sharpness(question)
     rows = max(1, AT_ONCE // (len(question.tokens) + len(question.source)))
     effects: list[HeadEffect] = []
     for start in range(0, len(every), rows):
         tried = every[start : start + rows]
-        mask.ablate([(head,) for head in tried])
-        logs = reader.answers(len(tried))
+        logs = _answers(question, [(head,) for head in tried])
         answers = names(question, logs.argmax(-1).tolist())
         bits = kl_bits(whole, logs)
         for row, head in enumerate(tried):
@@ -162,6 +163,32 @@ def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, st
                 )
             )
     return tuple(sorted(effects, key=lambda effect: -effect.bits))
+
+
+def _answers(question: Question, off: Sequence[Collection[Head]]) -> Tensor:
+    """(R, V) log-probabilities of the answers, in row r without the heads ``off[r]``."""
+    if plan_of(question.checkpoint).attends:
+        return ask(question, len(off), edits=without(question.checkpoint, off)).logs
+    reader = Reader(question)
+    HeadMask(reader.model, question.checkpoint).ablate(off)
+    return reader.answers(len(off))
+
+
+def without(checkpoint: Checkpoint, off: Sequence[Collection[Head]]) -> dict[Site, Edit]:
+    """The edits of a pass whose row r is computed without the heads ``off[r]``."""
+    heads = _counts(checkpoint)
+    gates: dict[Site, Tensor] = {}
+    for row, ablated in enumerate(off):
+        for kind, layer, head in ablated:
+            both = checkpoint.spec.offers("two streams") and kind == "encoder"
+            for stream in (*STREAMS, kind) if both else (kind,):
+                gate = gates.setdefault(Site(stream, layer, "z"), torch.ones(len(off), heads[kind, layer]))
+                gate[row, head] = 0
+    return {site: partial(_gated, gate[:, None, :, None]) for site, gate in gates.items()}
+
+
+def _gated(gate: Tensor, z: Tensor) -> Tensor:
+    return z * gate
 
 
 def kl_bits(before: Tensor, after: Tensor) -> Tensor:
@@ -191,6 +218,16 @@ def _sharpness(question: Question) -> dict[Head, float]:
         if scores.weights is not None
         for own in {kind, kind if kind == "query" else layer.kind}
         for head, value in enumerate(sharpness(scores.weights, scores.allowed))
+    }
+
+
+def _sharpness_of(recorded: Run) -> dict[Head, float]:
+    """The sharpness of all heads in the first row of a run that kept patterns and masks."""
+    return {
+        Head(kind, layer, head): value
+        for (kind, layer, name), pattern in recorded.tensors.items()
+        if name == "pattern"
+        for head, value in enumerate(sharpness(pattern[0], recorded[kind, layer, "mask"][0]))
     }
 
 

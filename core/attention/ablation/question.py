@@ -9,14 +9,15 @@ Legend: R rows, n tokens, V possible answers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from core.attention.architectures.layout import stacks
-from core.attention.architectures.recording import private_twin, run
+from core.attention.architectures.recording import private_twin
+from core.attention.architectures.recording import run as run_twin
 from core.attention.tokens import labels
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
@@ -31,6 +32,7 @@ from core.language.tasks import tasks
 from core.language.tokens import label, own_language
 from core.language.types import Decoding, MaskPrediction
 from core.lazy import Tensor, torch
+from core.run.run import Edit, Run, Site, recording, run
 from core.settings import settings
 from core.sparse.reformer import states as hashed
 from core.words import counted
@@ -152,6 +154,69 @@ def _output_question(checkpoint: Checkpoint, text: str, task: str, step: int) ->
     return Question(checkpoint, inputs, len(read) - 1, tokens, of_source)
 
 
+class Asked(NamedTuple):
+    logs: Tensor
+    """(R, V) natural log-probabilities of the answers, float32."""
+    recorded: Run
+
+
+def ask(
+    question: Question, rows: int = 1, *, keep: Collection[str | Site] = (), edits: Mapping[Site, Edit] | None = None
+) -> Asked:
+    """The answers of one pass over ``rows`` copies of the question; the head reads its position alone.
+
+    Args:
+        keep, edits: as of `core.run.run.recording`.
+    """
+    inputs = {name: value.expand(rows, *value.shape[1:]) for name, value in question.inputs.items()}
+    edits = dict(edits or {})
+    if question.task is None and "target_mapping" not in inputs:
+        edits[head_site(question)] = lambda states: states[:, [question.position]]
+    return _asked(question, inputs, keep, edits)
+
+
+def ask_states(question: Question, states: Tensor) -> Tensor:
+    """(R, V) the answers to states (R, w) of any layer, put in place of those that the head reads.
+
+    The pass is over the first token alone: what it computes before the head is replaced.
+    """
+    if question.task is not None:
+        with torch.inference_mode():
+            scores: Tensor = question.checkpoint.model.tasks[question.task].head(states)
+            return scores.float().log_softmax(-1)
+    first = {name: value[:, :1].expand(len(states), 1) for name, value in question.inputs.items() if value.dim() == 2}
+    for name in question.inputs.keys() - first.keys():  # XLNet's permutation and targets
+        first[name] = question.inputs[name][:, :1, :1].expand(len(states), 1, 1)
+    return _asked(question, first, (), {head_site(question): lambda _: states[:, None]}).logs
+
+
+def head_site(question: Question) -> Site:
+    """The site of what the head reads."""
+    return Site(stacks(question.checkpoint)[-1].kind, 0, "final")
+
+
+def _asked(
+    question: Question, inputs: dict[str, Tensor], keep: Collection[str | Site], edits: Mapping[Site, Edit]
+) -> Asked:
+    checkpoint = question.checkpoint
+    model: Any = checkpoint.model
+    if question.task is not None:
+        with recording(keep, edits) as recorded:
+            scores = model.answer(inputs, question.task).logits.float()
+            return Asked(scores.log_softmax(-1), recorded)
+    recorded = run(model, inputs, keep=keep, edits=edits)
+    with torch.inference_mode():
+        scores = recorded.output.logits.float()
+        if checkpoint.spec.offers("detects replaced tokens"):
+            verdict = scores.reshape(len(scores), 1)
+            scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
+        else:
+            scores = scores[:, 0]
+            if checkpoint.spec.offers("generates") and (banned := banned_ids(model)):
+                scores = ban_tokens(scores, banned)
+        return Asked(scores.log_softmax(-1), recorded)
+
+
 class Reader:
     """A private twin that computes one prediction; only the output at its position is computed.
 
@@ -216,7 +281,7 @@ class Reader:
             task = self.question.task
             scores = self.model.answer(inputs, task).logits if states is None else self.model.tasks[task].head(states)
         else:
-            logits = run(self.model, inputs).logits
+            logits = run_twin(self.model, inputs).logits
             scores = logits if self._discriminates else logits[:, 0]
         return scores
 

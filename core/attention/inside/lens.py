@@ -24,8 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.attention.ablation.question import Question, Reader, best, masked_question, prepare_question
-from core.attention.architectures.layout import stacks
+from core.attention.ablation.question import Question, Reader, ask_states, best, masked_question, prepare_question
+from core.attention.architectures.layout import plan_of, stacks
 from core.attention.architectures.recording import private_twin
 from core.attention.inside.states import by_layer as by_layer_of
 from core.attention.inside.steps import exists
@@ -73,7 +73,7 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
         As :func:`lens`.
     """
     question = prepare_question(checkpoint, text, task)
-    logs = Reader(question).answers_of(states(question))
+    logs = _answers(question)
     predictions = _best(question, logs, k)
     own = logs[:, predictions[-1].ids[0]]
     before = (logs > own[:, None]).sum(-1)
@@ -100,7 +100,15 @@ def lens(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5)
 
 def by_layer(question: Question, k: int) -> tuple[LayerPrediction, ...]:
     """:func:`lens` for a question that is already prepared."""
-    return _best(question, Reader(question).answers_of(states(question)), k)
+    return _best(question, _answers(question), k)
+
+
+def _answers(question: Question) -> Tensor:
+    """(L + 1, V) log-probabilities of the answers to the states of each layer."""
+    of_layers = states(question)
+    if plan_of(question.checkpoint).attends:
+        return ask_states(question, of_layers)
+    return Reader(question).answers_of(of_layers)
 
 
 def _best(question: Question, logs: Tensor, k: int) -> tuple[LayerPrediction, ...]:
