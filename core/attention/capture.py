@@ -35,15 +35,21 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.architectures.hooks import returned_weights
-from core.attention.architectures.layout import has_blueprint, library_errors, plan_of, refuse, weights_of_layers
-from core.attention.architectures.recording import private_twin
-from core.attention.architectures.vectors import attach_vectors, notes_of, scores_by_layer, stacked
+from core.attention.architectures.layout import (
+    has_blueprint,
+    library_errors,
+    plan_of,
+    refuse,
+    weights_of_layers,
+    weights_returned,
+)
+from core.attention.architectures.scores import notes_of
+from core.attention.architectures.vectors import attach_vectors, scores_by_layer, stacked
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, Floats, MapKind, frozen, map_note
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange, ScoresUnreadable
+from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.adapters import through
 from core.language.generate import generate, prompt_ids
 from core.language.permuted import streams
@@ -96,32 +102,28 @@ def own_maps(
         first: the decoder's row of the first row of the cross-attention.
     """
     maps: dict[MapKind, AttentionMap] = {}
-    if plan_of(checkpoint).attends:
+    plan = plan_of(checkpoint)
+    if plan.attends:
         with library_errors(checkpoint.model):
-            recorded = run_text(checkpoint.model, inputs, {"pattern", "mask", *(("q", "k") if vectors else ())})
+            recorded = run_text(
+                checkpoint.model, inputs, {"pattern", "mask", *(("q", "k", "terms") if vectors else ())}
+            )
         return {kind: _map_of(checkpoint, recorded, kind, *names, first=first) for kind, names in axes.items()}
-    try:
-        by_kind = scores_by_layer(checkpoint, inputs)
-    except ScoresUnreadable:
-        if vectors:
-            raise
+    if not (plan.layers or vectors):
         return _returned_maps(checkpoint, inputs, axes, first)
-    for kind, layers in by_kind.items():
+    for kind, layers in scores_by_layer(checkpoint, inputs).items():
         queries, keys = axes[kind]
         rows = slice(first, first + len(queries)) if kind == "cross" else slice(None)
         scores = [of_layer for _, of_layer in layers]
         weights = stacked([one.score.softmax(-1) if one.weights is None else one.weights for one in scores])[:, :, rows]
         allowed = _together([True if one.allowed is None else one.allowed[:, rows].numpy() for one in scores], weights)
-        notes = [_note(checkpoint.model, kind, weights, everywhere=bool(allowed.all()))]
-        if vectors:
-            notes += notes_of(scores)
         maps[kind] = AttentionMap(
             kind,
             queries,
             keys,
             frozen(weights),
             allowed,
-            note=" ".join(filter(None, notes)),
+            note=_note(checkpoint.model, kind, weights, everywhere=bool(allowed.all())),
             queries=stacked([one.query[:, rows] for one in scores]) if vectors else None,
             keys=stacked([one.key for one in scores]) if vectors else None,
         )
@@ -136,13 +138,16 @@ def _map_of(
     weights = stacked([pattern[0, :, rows] for pattern in recorded.layers(kind, "pattern")])
     allowed = _together([mask[0, :, rows].numpy() for mask in recorded.layers(kind, "mask")], weights)
     vectors = {name: [part[0] for part in recorded.layers(kind, name)] for name in ("q", "k")}
+    notes = [_note(checkpoint.model, kind, weights, everywhere=bool(allowed.all()))]
+    if vectors["q"] and not has_blueprint(checkpoint):
+        notes += notes_of(recorded, kind)
     return AttentionMap(
         kind,
         queries,
         keys,
         weights,
         None if allowed.all() else allowed,
-        note=_note(checkpoint.model, kind, weights, everywhere=bool(allowed.all())),
+        note=" ".join(filter(None, notes)),
         queries=stacked([part[:, rows] for part in vectors["q"]]) if vectors["q"] else None,
         keys=stacked(vectors["k"]) if vectors["k"] else None,
     )
@@ -152,8 +157,7 @@ def _returned_maps(
     checkpoint: Checkpoint, inputs: Mapping[str, Any], axes: Mapping[MapKind, tuple[Tokens, Tokens]], first: int
 ) -> dict[MapKind, AttentionMap]:
     """The maps that the library returns, where it does not say by which scores; see :func:`own_maps`."""
-    with library_errors(checkpoint.model):
-        found = returned_weights(checkpoint, private_twin(checkpoint), inputs)
+    found = weights_returned(checkpoint, inputs)
     return {
         kind: _map(kind, checkpoint.model, layers, *axes[kind], start=first if kind == "cross" else 0)
         for kind, layers in found.items()

@@ -23,8 +23,9 @@ from time import perf_counter
 from typing import Any
 
 from core import checkpoints
-from core.attention.architectures.layout import blueprint_layers, blueprint_of
+from core.attention.architectures.layout import blueprint_of
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn, twin
+from core.attention.architectures.vectors import attention_layers
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
@@ -65,7 +66,7 @@ class Layer:
         spec = checkpoint.spec
         if not splits(spec):
             raise OutOfRange(f"The layers of {spec.name} cannot be split here. Choose a model such as GPT-2 or LLaMA.")
-        (layers,) = blueprint_layers(checkpoint).values()
+        (layers,) = attention_layers(checkpoint).values()
         if not 0 <= layer < len(layers):
             raise OutOfRange(f"{spec.name} has layers 1 to {len(layers)}, not {layer + 1}.")
         if not clean(text).strip():

@@ -118,7 +118,7 @@ def run_text(
             next(outputs)
         sizes.append(part.shape[1])
         runs.append(recorded)
-    joined = Run(frozenset(keep), factors=runs[0].factors)
+    joined = Run(frozenset(keep), products=runs[0].products)
     for site in runs[0].tensors:
         parts = [recorded.tensors[site] for recorded in runs]
         if site.name.partition(".")[0] in ("terms", "scores", "mask", "pattern"):

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from core.lazy import Tensor, functional, torch, transformers
-from core.run.run import CURRENT, Kind, Run, Site
+from core.run.run import CURRENT, Kind, Product, Run, Site
 
 NAME = "atlas"
 """The name under which :func:`attend` is registered in transformers."""
@@ -68,23 +68,26 @@ def attend(
     Args:
         query: (R, H, Q, d).
         key: (R, H or fewer, K, d), as the values.
+        s_aux: (H,) the sinks.
         attention_mask: broadcast to (R, H, Q, K): added to the scores, or True where a key may be attended to.
         terms: further summands of the score by name, scaled.
         content: the name of the first summand, the product of query and key.
         apart: rows whose query, key and value replace those of the others.
     """
     factor = query.shape[-1] ** -0.5 if scaling is None else scaling
-    if key.shape[1] < query.shape[1]:
+    product = Product(float(factor), softcap, shared=key.shape[1] < query.shape[1])
+    if product.shared:
         key, value = (part.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for part in (key, value))
     given = dict(terms or {})
     if position_bias is not None and bool(position_bias.any()):  # T5 gives zeros to its cross-attention
         given["position"] = position_bias
-    sinks = s_aux if s_aux is not None else getattr(module, "sinks", None)
     run, place = CURRENT.get(), vars(module).get("_attends")
     if run is None or place is None:
         scores = sum(given.values(), start=_product(query, key, factor, softcap, apart))
-        pattern = _softmax(_masked(scores, attention_mask), sinks)
+        pattern = _softmax(_masked(scores, attention_mask), s_aux)
         pattern = functional.dropout(pattern, p=dropout, training=module.training)
+        if run is not None:
+            run.unplaced.append((module, pattern))
         return _mixed(pattern, value, apart).transpose(1, 2).contiguous(), pattern
     kind, layers = place
     kind = run.stream or kind
@@ -97,13 +100,13 @@ def attend(
             apart.at,
             *(run.at(Site(kind, layer, f"{name}_global"), part) for name, part in zip("qkv", apart[1:], strict=True)),
         )
-    run.factors[kind, layer] = float(factor)
+    run.products[kind, layer] = product
     summands = {content: _product(query, key, factor, softcap, apart), **given}
     edited = (run.at(Site(kind, layer, f"terms.{name}"), term) for name, term in summands.items())
     scores = sum(edited, start=next(edited))
     scores = run.at(Site(kind, layer, "scores"), scores)
     scores = _masked(scores, _seen(run, kind, layer, scores, attention_mask))
-    pattern = run.at(Site(kind, layer, "pattern"), _softmax(scores, sinks))
+    pattern = run.at(Site(kind, layer, "pattern"), _softmax(scores, s_aux))
     z = run.at(Site(kind, layer, "z"), _mixed(pattern, value, apart).transpose(1, 2))
     return z.contiguous(), pattern
 
@@ -137,12 +140,11 @@ def _softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:
 
 def _seen(run: Run, kind: Kind, layer: int, scores: Tensor, mask: Tensor | None) -> Tensor | None:
     """The mask of this call after its site, and what a mask adds beside it as the term ``mask``."""
-    site = Site(kind, layer, "mask")
-    bias = None
-    if mask is not None and mask.dtype != torch.bool and "terms" in run.keep:
+    site, term = Site(kind, layer, "mask"), Site(kind, layer, "terms.mask")
+    if mask is not None and mask.dtype != torch.bool and run.keeps(term):
         bias = mask.masked_fill(mask <= MASKED, 0.0)
         if bias.any():
-            run.tensors[Site(kind, layer, "terms.mask")] = bias.expand_as(scores)
+            run.tensors[term] = bias.expand_as(scores)
     if not run.wants(site):
         return mask
     allowed = torch.ones(1, 1, *scores.shape[-2:], dtype=torch.bool) if mask is None else as_allowed(mask)

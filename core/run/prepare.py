@@ -7,11 +7,12 @@ architecture, and so which modules are sites, stands in `sites.toml` alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from core.lazy import Tensor
 from core.run import attend, odd
+from core.run.discover import Caller, discover
 from core.run.run import CURRENT, Kind, Run, Site
 from core.run.sites import ADAPTERS, TABLE, AttentionNames, Blueprint
 
@@ -59,7 +60,7 @@ class Plan:
 
     stacks: tuple[Stack, ...]
     layers: dict[Kind, tuple[AttentionLayer, ...]] = field(default_factory=dict)
-    """The attention layers by kind; empty for an architecture without a row."""
+    """The attention layers by kind; empty where they are not known."""
     attends: bool = False
     """Whether all its attention is that of `core.run.attend`."""
 
@@ -97,16 +98,19 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
     for path, places in out.items():
         modules[path]._out = _joined(places)
         modules[path].register_forward_hook(_leave)
+    if plan.attends:
+        for stack in plan.stacks:
+            odd.install(stack.type, modules[stack.prefix.rstrip(".")].modules())
+        if not any(stack.type in odd.MODULES for stack in stacks):
+            attend.register()
+            getattr(model, "backbone", model).set_attn_implementation(attend.NAME)
+    elif not plan.layers:
+        layers = _discovered(discover(model, sides), stacks)
+        plan = Plan(stacks, layers, attends=bool(layers))
     for kind, of_kind in plan.layers.items():
         for layer in of_kind:
             module = modules[layer.module]
             module._attends = kind, (*getattr(module, "_attends", (kind, ()))[1], layer.layer)
-    if plan.attends:
-        for stack in plan.stacks:
-            odd.install(stack.type, modules[stack.prefix.rstrip(".")].modules())
-    if plan.attends and not any(stack.type in odd.MODULES for stack in stacks):
-        attend.register()
-        getattr(model, "backbone", model).set_attn_implementation(attend.NAME)
     model._plan = plan
     return plan
 
@@ -137,11 +141,11 @@ def _places(plan: Plan, modules: dict[str, Any]) -> Iterator[tuple[Literal["in",
         for name, path in _of_stack(blueprint):
             if path and (path := of_kind[0].path(path)) in modules:
                 yield "out", path, Place(stack.kind, (0,), name, blueprint.tokens_first)
-    if plan.layers:
-        last = plan.stacks[-1]
-        path = last.prefix.rstrip(".") or "decoder"
-        if len(plan.stacks) == 1 and last.kind == "decoder" and f"{path}.decoder" in modules:
-            path = f"{path}.decoder"
+    last = plan.stacks[-1]
+    path = last.prefix.rstrip(".") or "decoder"
+    if len(plan.stacks) == 1 and last.kind == "decoder" and f"{path}.decoder" in modules:
+        path = f"{path}.decoder"
+    if path in modules:
         yield "out", path, Place(last.kind, (0,), "final")
 
 
@@ -246,6 +250,19 @@ def _layers(model: Any, stacks: Sequence[Stack]) -> dict[Kind, tuple[AttentionLa
                 AttentionLayer(kind, i, heads, names, stack, numbers)
                 for i, numbers in enumerate(_numbers(model, stack, names))
             )
+    return layers
+
+
+def _discovered(callers: dict[Kind, list[Caller]], stacks: Sequence[Stack]) -> dict[Kind, tuple[AttentionLayer, ...]]:
+    """The attention layers of stacks without blueprints, by kind."""
+    layers: dict[Kind, tuple[AttentionLayer, ...]] = {}
+    for kind, of_kind in callers.items():
+        stack = replace(stacks[0 if kind == "encoder" else -1], prefix="")
+        names = (AttentionNames(module=caller.path, out="", parts="") for caller in of_kind)
+        layers[kind] = tuple(
+            AttentionLayer(kind, i, caller.heads, own, stack, ())
+            for i, (caller, own) in enumerate(zip(of_kind, names, strict=True))
+        )
     return layers
 
 

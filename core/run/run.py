@@ -53,6 +53,16 @@ Edit = Callable[[Tensor], Tensor]
 """From the tensor of a site, all rows of the batch, to the tensor that the rest of the pass sees."""
 
 
+class Product(NamedTuple):
+    """How a layer's first term is made of its queries and keys."""
+
+    factor: float
+    cap: float | None = None
+    """That of the soft cap."""
+    shared: bool = False
+    """Whether several heads have one key."""
+
+
 @dataclass(eq=False)
 class Run:
     """One pass: its tensors by site, and the output of the model."""
@@ -60,8 +70,10 @@ class Run:
     keep: frozenset[str | Site] = frozenset()
     edits: Mapping[Site, Edit] = field(default_factory=dict)
     tensors: dict[Site, Tensor] = field(default_factory=dict)
-    factors: dict[tuple[Kind, int], float] = field(default_factory=dict)
-    """The factor of the product of query and key, by kind and layer."""
+    products: dict[tuple[Kind, int], Product] = field(default_factory=dict)
+    """By kind and layer."""
+    unplaced: list[tuple[Any, Tensor]] = field(default_factory=list)
+    """Modules that attended and are no layer's, each with its weights."""
     stream: Kind | None = None
     """While one of XLNet's two streams passes their common modules: its kind, in place of that of the stack."""
     output: Any = None

@@ -9,8 +9,8 @@ A Reformer has two streams; each sub-layer reads one and adds to the other:
 
     pre-norm   x1 ← x1 + attention(norm(x2)),  x2 ← x2 + feed-forward(norm(x1))
 
-Data: a row for each bundled model type and for types with the same modules. For any other type the attention calls are
-recorded (`core.attention.architectures.hooks`), and its blocks are not shown.
+Data: a row for each bundled model type and for types with the same modules. Of any other type the attention modules are
+discovered (`core.run.discover`), and its blocks are not shown.
 
 A name is a path below the base model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups,
 too. A part of a joint projection has a suffix: ``c_attn:0/3``. Names that a model lacks under its
@@ -36,7 +36,6 @@ Score = Literal[
     "sliding_window",
     "block_sparse",
     "lsh",
-    "hooked",
 ]
 SubLayer = Literal["attention", "cross-attention", "feed-forward"]
 

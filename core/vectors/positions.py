@@ -272,7 +272,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
     """
     tokens, _ = tokens_of(checkpoint, text)
     layers = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
-    if layers and layers[0][0].names.score == "hooked":
+    if layers and layers[0][0].stack.blueprint is None:
         raise InputUnusable(
             f"The queries and keys of {checkpoint.spec.name} can be read only after they are rotated. Models such as "
             "Llama, Mistral and Qwen 2 show both."

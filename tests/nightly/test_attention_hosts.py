@@ -1,6 +1,7 @@
 """A sweep of architectures that a host may add: as the library has them, or refused in a sentence.
 
-Relatives of what comes with the app hold what that holds; of others the calls of attention are read, or nothing is.
+Relatives of what comes with the app hold what that holds; of others the attention modules are found, or their maps are
+those that they return.
 Not among the tests of every change: ``python -m pytest tests/nightly``.
 """
 
@@ -15,11 +16,11 @@ from core.attention.capture import capture
 from core.attention.inside.block import block
 from core.attention.inside.lens import lens
 from core.attention.word_maps import word_attention
-from core.errors import AtlasError, NoAttentionMatrix
+from core.errors import AtlasError, NoAttentionMatrix, ScoresUnreadable
 from core.run.sites import ADAPTERS, TABLE
 from tests import tinyfamilies, tinyhosts
 from tests.parity import test_ablate, test_block, test_difference, test_vectors
-from tests.parity.test_attention_hooks import check_heads, check_maps, check_scores
+from tests.parity.test_discover import check_heads, check_maps, check_scores
 from tests.parity.test_hosts import check_views
 from tests.tinyfamilies import PLAIN, text_for
 
@@ -84,11 +85,11 @@ def test_layers_without_attention_are_refused_in_a_sentence() -> None:
     mixed = tinyhosts.build("decoder jamba", "causal-lm", MIXED)
     rwkv = tinyhosts.build("decoder rwkv", "causal-lm", STATE, eager=False)
     for run in (word_attention, capture):
-        with pytest.raises(NoAttentionMatrix, match="1 of this model's 2 layers have attention"):
+        with pytest.raises(NoAttentionMatrix, match="Attention is in 1 of 2 layers"):
             run(mixed, PLAIN)
         with pytest.raises(NoAttentionMatrix, match="RWKV carries a state"):
             run(rwkv, PLAIN)
-    with pytest.raises(NoAttentionMatrix, match="1 of this model's 2 layers have attention"):
+    with pytest.raises(ScoresUnreadable, match="cannot be read here"):
         heads_of(mixed)
 
 

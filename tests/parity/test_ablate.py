@@ -39,7 +39,7 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
             in_streams(model.transformer.layer[layer], kind, head)
             continue
         place = attention_layers(Checkpoint(model, checkpoint.tokenizer, checkpoint.spec))[kind][layer]
-        if place.names.score == "hooked":
+        if place.stack.blueprint is None:
             own = model.get_submodule(place.module)
             beside = model.get_submodule(place.module.rpartition(".")[0])  # as BERT has it
             projection = next(

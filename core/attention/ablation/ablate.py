@@ -20,9 +20,6 @@ which equals zeros in the rows of :math:`W_O` of head h (Michel et al. 2019, arX
 outputs the bias :math:`b_O` and the residual. Every row of a batch has its own mask, so that one pass evaluates as many
 masks as it has rows.
 
-For an architecture without a blueprint (`core.attention.architectures.hooks`) the zeros are set in the output of the
-attention function, before a gate or a norm over all heads.
-
 XLNet's two streams use the same heads, so a head can be ablated in both streams (the kind ``encoder``), in the content
 stream alone (``decoder``) or in the query stream alone (``query``), as its maps are named.
 
@@ -38,7 +35,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from core.attention.ablation.question import Question, Reader, ask, best, names, prepare_question
-from core.attention.architectures.hooks import AttentionCall, register_attention_hook
 from core.attention.architectures.layout import plan_of
 from core.attention.architectures.vectors import attention_layers, scores_by_layer
 from core.attention.heads import spread
@@ -139,7 +135,7 @@ def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, st
     question = prepare_question(checkpoint, text, task, step)
     if plan_of(checkpoint).attends:
         asked = ask(question, keep={"pattern", "mask"})
-        whole, sharp = asked.logs[0], _sharpness_of(asked.recorded)
+        whole, sharp = asked.logs[0], _sharpness_of(checkpoint, asked.recorded)
     else:
         whole, sharp = _answers(question, [()])[0], _sharpness(question)
     top = int(whole.argmax())
@@ -221,13 +217,15 @@ def _sharpness(question: Question) -> dict[Head, float]:
     }
 
 
-def _sharpness_of(recorded: Run) -> dict[Head, float]:
-    """The sharpness of all heads in the first row of a run that kept patterns and masks."""
+def _sharpness_of(checkpoint: Checkpoint, recorded: Run) -> dict[Head, float]:
+    """The sharpness of all heads in the first row of a run; that of XLNet's heads is that of the content stream."""
+    two_streams = checkpoint.spec.offers("two streams")
     return {
-        Head(kind, layer, head): value
+        Head(named, layer, head): value
         for (kind, layer, name), pattern in recorded.tensors.items()
         if name == "pattern"
         for head, value in enumerate(sharpness(pattern[0], recorded[kind, layer, "mask"][0]))
+        for named in ((kind, "encoder") if two_streams and kind == "decoder" else (kind,))
     }
 
 
@@ -279,14 +277,6 @@ class HeadMask:
 
     def _register(self, module: Any, path: str, shared: Sequence[AttentionLayer]) -> None:
         """Register hooks on a module; ``shared`` are the layers that use it, in the order of their calls."""
-        if shared[0].names.score == "hooked":
-
-            def hook(call: AttentionCall) -> Tensor:
-                gate = self._gate(self._next(path, shared))
-                return call.attention_output if gate is None else call.attention_output * gate[:, None, :, None]
-
-            register_attention_hook(module, path, hook)
-            return
         if shared[0].names.out:
             module.register_forward_pre_hook(
                 lambda _, inputs: (self._gated(inputs[0], self._next(path, shared)), *inputs[1:])

@@ -7,15 +7,17 @@ a state of fixed size from token to token. Names of modules stand in `core.run.s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, NoAttentionMatrix, ScoresUnreadable
+from core.errors import InputUnusable, NoAttentionMatrix
 from core.lazy import Tensor, torch
+from core.run.discover import NEAR, count_layers, returned
 from core.run.prepare import AttentionLayer, Plan, Stack, prepare
+from core.run.run import run
 from core.run.sites import Blueprint
 from core.words import counted
 
@@ -67,15 +69,11 @@ def weights_of_layers(model: Any, attentions: Sequence[Tensor] | None) -> list[T
     if not layers:
         refuse(model.config.model_type)
         raise NoAttentionMatrix("This model returns no attention weights. Choose another live model.")
-    config = model.config
-    if not config.is_encoder_decoder:
-        own = config if hasattr(config, "num_hidden_layers") else config.get_text_config()
-        count = int(getattr(own, "decoder_layers", own.num_hidden_layers))
-        if len(layers) < count:
-            raise NoAttentionMatrix(
-                f"Attention is in {len(layers)} of {counted(count, 'layer')}; the others carry a state or convolve. "
-                "Models with attention in every layer work, such as BERT, GPT-2, LLaMA and T5."
-            )
+    if not model.config.is_encoder_decoder and len(layers) < (count := count_layers(model.config)):
+        raise NoAttentionMatrix(
+            f"Attention is in {len(layers)} of {counted(count, 'layer')}; the others carry a state or convolve. "
+            "Models with attention in every layer work, such as BERT, GPT-2, LLaMA and T5."
+        )
     return layers
 
 
@@ -115,14 +113,27 @@ def blueprint_of(layer: AttentionLayer) -> Blueprint:
     )
 
 
-def blueprint_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
-    """The attention layers of a checkpoint with blueprints, by kind."""
-    return plan_of(checkpoint).layers
+def weights_returned(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, list[Tensor]]:
+    """The weights that the library returns of a pass, (1, H, Q, K) a layer, by kind.
 
-
-def unknown_scores(checkpoint: Checkpoint) -> ScoresUnreadable:
-    """The error for an architecture whose scores cannot be read."""
-    return ScoresUnreadable(
-        f"{checkpoint.spec.name} is of the type “{stacks(checkpoint)[0].type[:40]}”, whose queries, keys and heads "
-        "cannot be read here. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
-    )
+    Raises:
+        NoAttentionMatrix: not every layer has weights, or they are not shares of attention, query by key.
+    """
+    with library_errors(checkpoint.model):
+        output = run(checkpoint.model, {**inputs, "output_attentions": True}).output
+    of_kinds = returned(output, checkpoint.spec.family.sides)
+    found = {kind: weights_of_layers(checkpoint.model, layers) for kind, layers in of_kinds.items()}
+    n, last = inputs["input_ids"].shape[1], inputs.get("decoder_input_ids", inputs["input_ids"]).shape[1]
+    shapes = {"encoder": (n, n), "decoder": (last, last), "cross": (last, n)}
+    for kind, layers in found.items():
+        if any(weights.shape[:1] + weights.shape[2:] != (1, *shapes[kind]) for weights in layers):
+            raise NoAttentionMatrix(
+                f"{checkpoint.spec.name} has no matrix of attention from every token to every token: it attends within "
+                "parts of the text, to a summary of it, or in several streams. Models with full attention work."
+            )
+        if any((weights < 0).any() or (weights.sum(-1) > 1 + NEAR).any() for weights in layers):
+            raise NoAttentionMatrix(
+                f"The library returns numbers for the attention of {checkpoint.spec.name} that are no shares: they are "
+                "negative, or sum to more than one. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
+            )
+    return found

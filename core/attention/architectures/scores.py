@@ -17,7 +17,6 @@ lsh             :math:`q_i \cdot \hat q_j / \sqrt d + \ln m_{ij}` for a key atte
                 :math:`\hat q_j = q_j / \sqrt{\tfrac1d \sum_k q_{jk}^2}` the query of unit mean square; in every other
                 layer plain, over the own chunk and the one before (Reformer: Kitaev et al. 2020, arXiv 2001.04451)
 block_sparse    :math:`q_i \cdot k_j / \sqrt d` in blocks near, global and random (BigBird: Zaheer et al. 2020)
-hooked          architectures without a blueprint, from the recorded call: `core.attention.architectures.hooks`
 ==============  ====================================================================================================
 
 With hashing, a token attends to itself only where its bucket holds nothing else, and rotations are those of the model's
@@ -32,6 +31,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.attention.architectures.recording import ModuleCall, Recorder
+from core.attention.trace import map_note
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Run, Site
@@ -61,8 +61,6 @@ class AttentionScores:
     """Whether keys are the normalized queries (Reformer)."""
     of_global: tuple[Tensor, Tensor, Tensor] | None = None
     """Longformer's queries (H, g, d), keys and values (H, K, d) of global tokens."""
-    note: str = ""
-    """For an architecture without a blueprint: how the score differs from the product of query and key."""
 
     @property
     def score(self) -> Tensor:
@@ -93,11 +91,32 @@ def scores_of(recorded: Run, kind: Kind, layer: int) -> AttentionScores:
         {name: term[0] for name, term in recorded.terms(kind, layer).items()},
         None if bool(allowed.all()) else allowed,
         weights,
-        recorded.factors[kind, layer],
+        recorded.products[kind, layer].factor,
         z.flatten(1),
         (before("q_pre"), before("k_pre")) if rotated else None,
         of_global=(of_global[0], of_global[1], of_global[2]) if of_global else None,
     )
+
+
+def notes_of(recorded: Run, kind: Kind) -> list[str]:
+    """How the scores of all layers differ from the scaled product of query and key, in a run that kept them."""
+    notes = [map_note("vectors")]
+    for (of_kind, layer), product in recorded.products.items():
+        if of_kind != kind:
+            continue
+        root = recorded[kind, layer, "q"].shape[-1] ** -0.5
+        terms = recorded.terms(kind, layer)
+        if product.shared:
+            notes.append(map_note("shared keys"))
+        if abs(product.factor - root) > 1e-3 * root:
+            notes.append(map_note("factor", factor=f"{product.factor:.3g}"))
+        if "position" in terms:
+            notes.append(map_note("distance term"))
+        if "mask" in terms:
+            notes.append(map_note("mask term"))
+        if product.cap:
+            notes.append(map_note("softcap", cap=f"{product.cap:g}"))
+    return list(dict.fromkeys(notes))
 
 
 def record_layer(recorder: Recorder, layer: AttentionLayer) -> None:

@@ -17,27 +17,32 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.architectures.hooks import hooked_layers, hooked_scores
-from core.attention.architectures.layout import blueprint_layers, has_blueprint, library_errors, plan_of
+from core.attention.architectures.layout import library_errors, plan_of, refuse
 from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
 from core.attention.architectures.scores import KEPT, AttentionScores, attention_scores, record_layer, scores_of
 from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, frozen
 from core.checkpoints.spec import Checkpoint
+from core.errors import ScoresUnreadable
 from core.language.segments import SEGMENT, run_text
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 
 
 def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
-    """The attention layers of a checkpoint by kind; without a blueprint from a pass over a few tokens.
+    """The attention layers of a checkpoint by kind.
 
     Raises:
         NoAttentionMatrix: the architecture has no attention matrix, or its scores are unknown.
     """
-    if has_blueprint(checkpoint):
-        return blueprint_layers(checkpoint)
-    with library_errors(checkpoint.model):
-        return hooked_layers(checkpoint)
+    plan = plan_of(checkpoint)
+    for stack in plan.stacks:
+        refuse(stack.type)
+    if not plan.layers:
+        raise ScoresUnreadable(
+            f"{checkpoint.spec.name} is of the type “{plan.stacks[0].type[:40]}”, whose queries, keys and heads cannot "
+            "be read here. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
+        )
+    return plan.layers
 
 
 def attach_vectors(
@@ -65,12 +70,6 @@ def attach_vectors(
     )
 
 
-def notes_of(scores: Sequence[AttentionScores]) -> list[str]:
-    """How the scores of all layers differ from the product of query and key, each sentence once."""
-    sentences = dict.fromkeys(part for layer in scores for part in layer.note.removesuffix(".").split(". ") if part)
-    return [f"{sentence}." for sentence in sentences]
-
-
 def scores_by_layer(
     checkpoint: Checkpoint, inputs: Mapping[str, Any], segment: int = SEGMENT
 ) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:
@@ -87,13 +86,11 @@ def scores_by_layer(
     Raises:
         NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
     """
-    if not has_blueprint(checkpoint):
-        with library_errors(checkpoint.model):
-            return hooked_scores(checkpoint, inputs)
-    by_kind = blueprint_layers(checkpoint)
+    by_kind = attention_layers(checkpoint)
     layers = [layer for of_kind in by_kind.values() for layer in of_kind]
     if plan_of(checkpoint).attends:
-        recorded = run_text(checkpoint.model, inputs, KEPT, segment=segment)
+        with library_errors(checkpoint.model):
+            recorded = run_text(checkpoint.model, inputs, KEPT, segment=segment)
         if inputs.get("target_mapping") is not None:  # both streams of each layer
             by_kind = {"decoder": tuple(layers), "query": tuple(layers)}
         return {

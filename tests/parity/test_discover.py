@@ -1,4 +1,4 @@
-"""Attention of an architecture without a blueprint, read at its own calls: checked, said, and harmless to others."""
+"""Architectures without a row whose modules call our attention: found, compared with the library, or left alone."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import pytest
 import torch
 import transformers
 
-from core.attention.ablation.ablate import HeadMask, ablate_heads, heads_of
-from core.attention.ablation.question import Reader, prepare_question
-from core.attention.architectures.hooks import NAME, register_attention_hook
-from core.attention.architectures.recording import private_twin
+from core.attention.ablation.ablate import ablate_heads, heads_of, without
+from core.attention.ablation.question import ask, prepare_question
+from core.attention.architectures.layout import plan_of
 from core.attention.architectures.vectors import attention_layers, scores_by_layer
 from core.attention.capture import capture
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, NoAttentionMatrix, ScoresUnreadable
+from core.errors import InputUnusable, ScoresUnreadable
+from core.run.attend import NAME
 from core.vectors.positions import rotary_vectors
 from tests import tinyhosts
+from tests.library import library_model
 from tests.parity.test_ablate import mutilated
 from tests.parity.test_vectors import inputs_of, of_the_library, scores, softmax
 from tests.tinyfamilies import PLAIN, answer_of, text_for
@@ -61,9 +62,7 @@ def check_heads(checkpoint: Checkpoint) -> None:
     question = prepare_question(checkpoint, text_for(checkpoint))
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, set({head.kind: head for head in every}.values()), set(every)]
-    reader = Reader(question)
-    HeadMask(reader.model, checkpoint).ablate(off)
-    found = reader.answers(len(off))
+    found = ask(question, len(off), edits=without(checkpoint, off)).logs
     for row, heads in enumerate(off):
         expected = answer_of(mutilated(checkpoint, heads), question)
         torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
@@ -78,60 +77,93 @@ def test_maps_scores_and_heads_are_the_librarys(name: str) -> None:
     check_heads(tinyhosts.make(name))
 
 
-def test_weights_that_the_calls_do_not_explain_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here the library doubles the scores after all, and nothing that is passed along says so."""
-    checkpoint = tinyhosts.make("decoder phi3")
+def anew(name: str) -> Any:
+    """A host's model that nothing has prepared."""
+    return library_model(tinyhosts.make(name).model)
+
+
+def checkpoint_of(name: str, model: Any) -> Checkpoint:
+    checkpoint = tinyhosts.make(name)
+    return Checkpoint(model, checkpoint.tokenizer, checkpoint.spec)
+
+
+def check_kept(checkpoint: Checkpoint) -> None:
+    """The attention is the library's: its maps are shown, its queries and keys are not."""
+    model = checkpoint.model
+    assert model.config._attn_implementation == "eager"
+    assert not any("_attends" in vars(module) for module in model.modules())
     given = inputs_of(checkpoint)
-    assert len(scores_by_layer(checkpoint, given)["decoder"]) == 2
-    library = sys.modules[type(checkpoint.model).__module__]
+    with pytest.raises(ScoresUnreadable, match="queries, keys and heads cannot be read here"):
+        scores_by_layer(checkpoint, given)
+    assert len(capture(checkpoint, PLAIN).maps) == 1
+
+
+def test_weights_that_are_not_the_librarys_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the library doubles the scores after all, and nothing that is passed along says so."""
+    model = anew("decoder phi3")
+    library = sys.modules[type(model).__module__]
     eager = library.eager_attention_forward  # type: ignore[attr-defined]
 
     def doubled(module: Any, query: Any, *rest: Any, **more: Any) -> Any:
         return eager(module, query * 2, *rest, **more)
 
     monkeypatch.setattr(library, "eager_attention_forward", doubled)
-    with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
-        scores_by_layer(checkpoint, given)
+    check_kept(checkpoint_of("decoder phi3", model))
 
 
-def test_queries_and_keys_of_attention_that_calls_no_function_are_refused() -> None:
-    checkpoint = tinyhosts.make("decoder bloom")
-    for look in (lambda: capture(checkpoint, PLAIN, vectors=True), lambda: heads_of(checkpoint)):
-        with pytest.raises(ScoresUnreadable, match=r"bloom.*cannot be read here"):
-            look()
+def test_a_head_that_reads_other_tokens_is_refused() -> None:
+    """An intervention gives the head one state."""
+
+    class Mixing(torch.nn.Linear):
+        def forward(self, states: torch.Tensor) -> torch.Tensor:
+            return super().forward(states + states.mean(1, keepdim=True))
+
+    model = anew("decoder phi3")
+    model.lm_head.__class__ = Mixing
+    check_kept(checkpoint_of("decoder phi3", model))
 
 
-def test_the_shared_model_and_the_librarys_functions_stay_as_they_are() -> None:
-    checkpoint = tinyhosts.make("decoder gpt_oss")
-    model = checkpoint.model
+def test_a_model_that_fails_on_a_few_tokens_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = anew("decoder phi3")
+
+    def failing(self: Any, *_: Any, **__: Any) -> None:
+        raise RuntimeError("no pass of seven tokens")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(model), "forward", failing)
+        checkpoint = checkpoint_of("decoder phi3", model)
+    check_kept(checkpoint)
+
+
+def test_attention_that_calls_no_function_is_kept() -> None:
+    check_kept(tinyhosts.make("decoder bloom"))
+
+
+def test_layers_that_share_a_module_are_not_told_apart() -> None:
+    """transformers returns the weights of each once for every layer that has the module."""
+    model = anew("decoder phi3")
+    model.model.layers[1].self_attn = model.model.layers[0].self_attn
+    check_kept(checkpoint_of("decoder phi3", model))
+
+
+@pytest.mark.parametrize("name", tinyhosts.ALL)
+def test_a_model_is_as_before(name: str) -> None:
+    """Its answers, its numbers and the random generator, whether its attention was found or not."""
+    model, library = anew(name), anew(name)
+    numbers = {key: value.clone() for key, value in (*model.named_parameters(), *model.named_buffers())}
+    generator = torch.get_rng_state()
+    checkpoint = checkpoint_of(name, model)
+    assert bool(plan_of(checkpoint).layers) == (name in tinyhosts.HOOKED)
+    assert torch.equal(torch.get_rng_state(), generator)
+    for key, value in (*model.named_parameters(), *model.named_buffers()):
+        assert torch.equal(value, numbers[key]), key
     given = inputs_of(checkpoint)
-    before = of_the_library(checkpoint, given)["decoder"]
-    configs = [getattr(module, "config", None) for module in model.modules()]
-    keys = [set(vars(module)) for module in model.modules()]
-    interface = transformers.AttentionInterface()
-    functions = {name: interface[name] for name in interface if name != NAME}
-    with ThreadPoolExecutor(2) as pool:  # one visitor looks inside while another only reads
-        looks = [pool.submit(scores_by_layer, checkpoint, given) for _ in range(4)]
-        reads = [pool.submit(of_the_library, checkpoint, given) for _ in range(4)]
-        for look, read in zip(looks, reads, strict=True):
-            assert len(look.result()["decoder"]) == 2
-            np.testing.assert_array_equal(read.result()["decoder"], before)
-    for module, config, own in zip(model.modules(), configs, keys, strict=True):
-        assert getattr(module, "config", None) is config
-        assert set(vars(module)) <= own | {"_output_capturing_hooks_installed"}
-        assert config is None or type(config._attn_implementation) is str
-    assert {name: interface[name] for name in interface if name != NAME} == functions
-
-
-def test_a_hook_leaves_the_configurations_within_a_configuration_alone() -> None:
-    """Naming a function in a configuration names it in those of its parts, which are the shared model's."""
-    own: Any = private_twin(tinyhosts.make("decoder qwen3"))
-    module = own.model.layers[0].self_attn
-    whole = transformers.Gemma3Config(attn_implementation="eager")
-    module.config = whole
-    register_attention_hook(module, "here", lambda _: None)
-    assert module.config._attn_implementation == NAME
-    assert whole._attn_implementation == whole.text_config._attn_implementation == "eager"
+    answers = []
+    for one in (model, library):
+        torch.manual_seed(0)  # some hash at random
+        with torch.inference_mode():
+            answers.append(one(**given).logits)
+    torch.testing.assert_close(*answers, atol=1e-4, rtol=1e-5)
 
 
 def test_layers_are_found_once() -> None:
@@ -139,7 +171,33 @@ def test_layers_are_found_once() -> None:
     found = attention_layers(checkpoint)
     assert [layer.module for layer in found["decoder"]] == [f"model.layers.{i}.self_attn" for i in range(2)]
     assert {layer.heads for layer in found["decoder"]} == {4}
-    assert attention_layers(checkpoint) is found
+    passes: list[Any] = []
+    handle = checkpoint.model.register_forward_pre_hook(lambda _, inputs: passes.append(inputs))
+    again = Checkpoint(checkpoint.model, checkpoint.tokenizer, checkpoint.spec)
+    handle.remove()
+    assert attention_layers(again) is found
+    assert not passes
+
+
+def test_visitors_read_one_model_at_once() -> None:
+    checkpoint = tinyhosts.make("decoder gpt_oss")
+    given = inputs_of(checkpoint)
+    interface = transformers.AttentionInterface()
+    functions = {name: interface[name] for name in interface if name != NAME}
+
+    def read() -> Any:
+        with torch.inference_mode():
+            return torch.cat(checkpoint.model(**given, output_attentions=True).attentions).numpy()
+
+    before = read()
+    with ThreadPoolExecutor(2) as pool:  # one visitor looks inside while another only reads
+        looks = [pool.submit(scores_by_layer, checkpoint, given) for _ in range(4)]
+        reads = [pool.submit(read) for _ in range(4)]
+        for look, weights in zip(looks, reads, strict=True):
+            np.testing.assert_array_equal(weights.result(), before)
+            own = torch.stack([layer.weights for _, layer in look.result()["decoder"]])
+            np.testing.assert_array_equal(own.numpy(), before)
+    assert {name: interface[name] for name in interface if name != NAME} == functions
 
 
 def test_what_the_score_is_beside_the_product_is_said() -> None:
