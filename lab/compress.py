@@ -26,14 +26,15 @@ import csv
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import product
 from statistics import median
 from typing import Any
 
 from core import checkpoints
-from core.attention.ablation.ablate import Head, HeadMask
-from core.attention.architectures.vectors import attention_layers
+from core.attention.ablation.ablate import Head
 from core.attention.roles.rolefiles import EFFECTS, OUTPUT
+from core.attention.scores import attention_layers
 from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
@@ -158,7 +159,7 @@ def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
     model = copy.deepcopy(checkpoint.model).eval()
     if recipe.heads:
         removed = least_effect(checkpoint, recipe.heads, recipe.layers)
-        HeadMask(model, checkpoint).ablate([removed])
+        _remove_heads(model, checkpoint, removed)
     if recipe.layers:
         if recipe.layers >= (count := fewest_layers(model)):
             raise OutOfRange(f"This model has {count} separate layers; at least one must be left.")
@@ -174,6 +175,23 @@ def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
     if recipe.bits == 8:
         _quantize(model)
     return model
+
+
+def _remove_heads(model: nn.Module, checkpoint: Checkpoint, removed: Sequence[Head]) -> None:
+    """The output projection of a layer reads zeros from these heads."""
+    for layer in (layer for layers in attention_layers(checkpoint).values() for layer in layers):
+        heads = [head for kind, number, head in removed if (kind, number) == (layer.kind, layer.layer)]
+        if not layer.names.out:  # XLNet's projection is no module
+            model.get_submodule(layer.module).o.data[:, heads] = 0  # type: ignore[operator, index]
+        elif heads:
+            gate = torch.ones(layer.heads)
+            gate[heads] = 0
+            model.get_submodule(layer.path(layer.names.out)).register_forward_pre_hook(partial(_gated, gate))
+
+
+def _gated(gate: Tensor, _: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    joined, *rest = inputs
+    return ((joined.unflatten(-1, (len(gate), -1)) * gate[:, None]).flatten(-2), *rest)  # type: ignore[no-untyped-call]
 
 
 def _quantize(model: nn.Module) -> None:

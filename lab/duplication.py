@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from core.run.odd import hashing
 from core.sparse import reformer
 from lab.lengths import machine
 
@@ -77,9 +78,9 @@ class DuplicationModel(nn.Module):
         """(R, H, n, n) rounds in which a query attends to a key: to earlier ones, or to itself alone."""
         n = vectors.shape[-2]
         if not rounds:
-            return reformer.with_itself(torch.ones(n, n).tril(-1))
+            return hashing.with_itself(torch.ones(n, n).tril(-1))
         rotation = torch.randn(HEADS, vectors.shape[-1], rounds, n // CHUNK, generator=self.random)  # 2 n / m buckets
-        return reformer.with_itself(reformer.count_shared_rounds(reformer.buckets_of(vectors, rotation), CHUNK))
+        return hashing.with_itself(hashing.count_shared_rounds(hashing.buckets_of(vectors, rotation), CHUNK))
 
 
 def texts(count: int, random: torch.Generator) -> Tensor:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from core import checkpoints
-from core.attention.architectures.disentangled import read, supported
+from core.attention.disentangled import read, supported
 from core.checkpoints.spec import Checkpoint
 from core.language import permuted
 from core.language.adapters import tasks

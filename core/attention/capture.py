@@ -18,10 +18,9 @@ Sparse, hashed, recurrent and two-stream attention has maps of tokens x tokens, 
     Transformer-XL  a segment and the memory before it
     XLNet           two streams: the content stream attends to its own token, the query stream does not
 
-The Reformer's pass returns no such matrix, so its maps are those of the scores
-(`core.attention.architectures.vectors`); so are those of architectures without a blueprint, whose masks are read with
-the scores. All others are those of a run (`core.run`), of joined segments where there is a memory. Where scores cannot
-be read, the maps are the weights that the library returns, if those are shares of attention from token to token.
+The maps are those of a run (`core.run`), of joined segments where there is a memory. Of an architecture whose modules
+do not call its attention function they are the weights that the library returns, if those are shares of attention from
+token to token.
 Weights that are not computed are 0, with False in the map's ``allowed``.
 
 Legend: L layers, H heads, n tokens, S source tokens, T target tokens, m predicted tokens.
@@ -35,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from core.attention.architectures.layout import (
+from core.attention.layers import (
     has_blueprint,
     library_errors,
     plan_of,
@@ -43,8 +42,7 @@ from core.attention.architectures.layout import (
     weights_of_layers,
     weights_returned,
 )
-from core.attention.architectures.scores import notes_of
-from core.attention.architectures.vectors import attach_vectors, scores_by_layer, stacked
+from core.attention.scores import attention_layers, notes_of, stacked
 from core.attention.tokens import labels
 from core.attention.trace import AttentionMap, AttentionTrace, Bools, Floats, MapKind, frozen, map_note
 from core.checkpoints.families.architectures import has
@@ -71,20 +69,6 @@ _WHOLE = 0.99
 """A row with a smaller sum lacks what a sink takes."""
 
 
-def read_from_scores(checkpoint: Checkpoint) -> bool:
-    """Whether :func:`own_maps` makes the maps of a model, not the weights that its own pass returns.
-
-    That pass returns no matrix of tokens x tokens, or not which of its zeros were never computed: where layers have
-    windows, and in an architecture without a blueprint.
-    """
-    config = checkpoint.model.config
-    if plan_of(checkpoint).attends:
-        return True
-    sparse = has(config, "hashing")
-    windows = "local" in getattr(config, "attention_layers", ()) or bool(getattr(config, "sliding_window", None))
-    return sparse or windows or not has_blueprint(checkpoint)
-
-
 def own_maps(
     checkpoint: Checkpoint,
     inputs: Mapping[str, Any],
@@ -96,38 +80,19 @@ def own_maps(
     """The maps of one text by kind; a Reformer hashes with the seed 0.
 
     Args:
-        inputs: as for `core.attention.architectures.vectors.scores_by_layer`.
+        inputs: as for `core.attention.scores.scores_by_layer`.
         axes: the labels of rows and columns.
         vectors: with queries and keys.
         first: the decoder's row of the first row of the cross-attention.
     """
-    maps: dict[MapKind, AttentionMap] = {}
-    plan = plan_of(checkpoint)
-    if plan.attends:
-        with library_errors(checkpoint.model):
-            recorded = run_text(
-                checkpoint.model, inputs, {"pattern", "mask", *(("q", "k", "terms") if vectors else ())}
-            )
-        return {kind: _map_of(checkpoint, recorded, kind, *names, first=first) for kind, names in axes.items()}
-    if not (plan.layers or vectors):
+    if not plan_of(checkpoint).attends:
+        if vectors:
+            attention_layers(checkpoint)  # which says why they cannot be read
         return _returned_maps(checkpoint, inputs, axes, first)
-    for kind, layers in scores_by_layer(checkpoint, inputs).items():
-        queries, keys = axes[kind]
-        rows = slice(first, first + len(queries)) if kind == "cross" else slice(None)
-        scores = [of_layer for _, of_layer in layers]
-        weights = stacked([one.score.softmax(-1) if one.weights is None else one.weights for one in scores])[:, :, rows]
-        allowed = _together([True if one.allowed is None else one.allowed[:, rows].numpy() for one in scores], weights)
-        maps[kind] = AttentionMap(
-            kind,
-            queries,
-            keys,
-            frozen(weights),
-            allowed,
-            note=_note(checkpoint.model, kind, weights, everywhere=bool(allowed.all())),
-            queries=stacked([one.query[:, rows] for one in scores]) if vectors else None,
-            keys=stacked([one.key for one in scores]) if vectors else None,
-        )
-    return maps
+    keep = {"pattern", "mask", *(("q", "k", "terms") if vectors else ())}
+    with library_errors(checkpoint.model):
+        recorded = run_text(checkpoint.model, inputs, keep)
+    return {kind: _map_of(checkpoint, recorded, kind, *names, first=first) for kind, names in axes.items()}
 
 
 def _map_of(
@@ -225,7 +190,7 @@ def capture(
     """The attention of ``checkpoint`` over ``text``.
 
     ``text_b`` is a second segment for an encoder. ``target`` is an encoder-decoder's output, by default its own greedy
-    one. With ``vectors`` the maps have queries and keys, from a second pass. ``adapters`` is the task whose adapters
+    one. With ``vectors`` the maps have queries and keys of the same pass. ``adapters`` is the task whose adapters
     are used, by default none. The shared model is not changed.
 
     Raises:
@@ -245,20 +210,14 @@ def capture(
         ids = inputs["input_ids"]
         tokens = labels(checkpoint.tokenizer, ids[0].tolist())
         inputs |= own_language(model, ids)
-        if read_from_scores(checkpoint):
-            own = own_maps(checkpoint, inputs, {"encoder": (tokens, tokens)}, vectors=vectors)["encoder"]
-            trace = AttentionTrace(spec.slug, encoder=replace(own, second=second))
-            if not spec.offers("two streams"):
-                return trace
-            known = [i for i, number in enumerate(ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
-            content, query = two_streams(checkpoint, ids, tokens, known, vectors=vectors)
-            whole = replace(own, second=second, label="All words known")
-            return replace(trace, encoder=whole, decoder=content, query=query)
-        with library_errors(model):
-            outputs = model(**inputs, output_attentions=True)
-        own = _map("encoder", model, getattr(outputs, "attentions", None), tokens, tokens)
+        own = own_maps(checkpoint, inputs, {"encoder": (tokens, tokens)}, vectors=vectors)["encoder"]
         trace = AttentionTrace(spec.slug, encoder=replace(own, second=second))
-        return attach_vectors(trace, checkpoint, inputs) if vectors else trace
+        if not spec.offers("two streams"):
+            return trace
+        known = [i for i, number in enumerate(ids[0].tolist()) if number in checkpoint.tokenizer.all_special_ids]
+        content, query = two_streams(checkpoint, ids, tokens, known, vectors=vectors)
+        whole = replace(own, second=second, label="All words known")
+        return replace(trace, encoder=whole, decoder=content, query=query)
 
 
 def tokens_of(checkpoint: Checkpoint, text: str, trace: AttentionTrace) -> tuple[Token, ...]:
@@ -279,19 +238,11 @@ def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = F
     Raises:
         InputTooLong, NoAttentionMatrix: as :func:`capture`.
     """
-    model: Any = checkpoint.model
     inputs = torch.tensor([_checked(checkpoint, list(ids))])
     tokens = labels(checkpoint.tokenizer, ids)
-    with torch.inference_mode():
-        given = {"input_ids": inputs, "attention_mask": torch.ones_like(inputs)}
-        if read_from_scores(checkpoint):
-            maps = own_maps(checkpoint, given, {"decoder": (tokens, tokens)}, vectors=vectors)
-            return AttentionTrace(checkpoint.spec.slug, decoder=maps["decoder"])
-        with library_errors(model):
-            outputs = model(**given, output_attentions=True, use_cache=False)
-        attention_map = _map("decoder", model, getattr(outputs, "attentions", None), tokens, tokens)
-        trace = AttentionTrace(checkpoint.spec.slug, decoder=attention_map)
-        return attach_vectors(trace, checkpoint, {"input_ids": inputs}) if vectors else trace
+    given = {"input_ids": inputs, "attention_mask": torch.ones_like(inputs)}
+    maps = own_maps(checkpoint, given, {"decoder": (tokens, tokens)}, vectors=vectors)
+    return AttentionTrace(checkpoint.spec.slug, decoder=maps["decoder"])
 
 
 def _encoder_decoder(checkpoint: Checkpoint, text: str, target: str | None, *, vectors: bool) -> AttentionTrace:
@@ -329,28 +280,16 @@ def capture_pair(
     read = _checked(checkpoint, [*prompt, *generated][:-1])
     ids = torch.tensor([_checked(checkpoint, list(source))])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
-    model: Any = checkpoint.model
     sources, target = labels(checkpoint.tokenizer, source), labels(checkpoint.tokenizer, [*prompt, *generated])
     reads = target[: len(read)]
     first = len(prompt) - 1  # the row of the prompt's last token predicts the first generated one
-    with torch.inference_mode():
-        if read_from_scores(checkpoint):
-            axes: dict[MapKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
-                "encoder": (sources, sources),
-                "decoder": (reads, reads),
-                "cross": (target[len(prompt) :], sources),
-            }
-            maps = own_maps(checkpoint, inputs, axes, vectors=vectors, first=first)
-            return AttentionTrace(checkpoint.spec.slug, maps["encoder"], maps["decoder"], maps["cross"])
-        with library_errors(model):
-            outputs = model(**inputs, output_attentions=True, use_cache=False)
-        trace = AttentionTrace(
-            checkpoint.spec.slug,
-            encoder=_map("encoder", model, outputs.encoder_attentions, sources, sources),
-            decoder=_map("decoder", model, outputs.decoder_attentions, reads, reads),
-            cross=_map("cross", model, outputs.cross_attentions, target[len(prompt) :], sources, start=first),
-        )
-        return attach_vectors(trace, checkpoint, inputs, first) if vectors else trace
+    axes: dict[MapKind, tuple[Tokens, Tokens]] = {
+        "encoder": (sources, sources),
+        "decoder": (reads, reads),
+        "cross": (target[len(prompt) :], sources),
+    }
+    maps = own_maps(checkpoint, inputs, axes, vectors=vectors, first=first)
+    return AttentionTrace(checkpoint.spec.slug, maps["encoder"], maps["decoder"], maps["cross"])
 
 
 def _tokenize(

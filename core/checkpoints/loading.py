@@ -39,6 +39,7 @@ from core.checkpoints.tokenizer_file import (
 )
 from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
 from core.lazy import Tensor, torch, transformers
+from core.run.prepare import prepare
 from core.settings import raised_with, settings
 from core.turns import turns
 
@@ -73,6 +74,7 @@ def read(spec: CheckpointSpec) -> Checkpoint:
         tokenizer = _tokenizer(folder)
         refuse_failing_tokenizer(spec.name, lambda text: tokenizer(text)["input_ids"], tokenizer.decode)
         model, tokenizer = _read_folder(inspected, tokenizer)
+        prepare(model, spec.family.sides)
         _speak(model)
         _return_the_usual(model)
     _refuse_infinite(spec.name, model)

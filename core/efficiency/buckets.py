@@ -21,6 +21,7 @@ from core.errors import InputTooLong, OutOfRange
 from core.language.text import clean
 from core.language.tokens import label
 from core.lazy import Tensor, torch
+from core.run.odd import hashing
 from core.sparse import reformer
 from core.words import counted
 
@@ -115,13 +116,13 @@ def compute_buckets(
 
     def sample_buckets(number: int) -> Tensor:
         """(number, n) buckets of these vectors in that many rounds with this seed."""
-        rotation = reformer.rotations(heads, vectors.shape[-1], number, count, seed)[head : head + 1]
-        return reformer.buckets_of(vectors[None, None], rotation)[0, 0]
+        rotation = hashing.rotations(heads, vectors.shape[-1], number, count, seed)[head : head + 1]
+        return hashing.buckets_of(vectors[None, None], rotation)[0, 0]
 
     return Buckets(
         labels=tuple(label(checkpoint.tokenizer, i) for i in ids),
         buckets=buckets.numpy(),
-        order=reformer.order_of(buckets, chunk).numpy(),
+        order=hashing.order_of(buckets, chunk).numpy(),
         same_bucket=reformer.attended(buckets, chunk).numpy(),
         chunk=chunk,
         count=count,
@@ -144,8 +145,8 @@ def recalls(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int,
     for count in BUCKETS:
         chunk = max(2, -(-2 * n // count))
         for rounds in reformer.ROUNDS:
-            rotation = reformer.rotations(heads, vectors.shape[-1], rounds, count, seed)[head : head + 1]
-            attended = reformer.attended(reformer.buckets_of(vectors[None, None], rotation)[0, 0], chunk)
+            rotation = hashing.rotations(heads, vectors.shape[-1], rounds, count, seed)[head : head + 1]
+            attended = reformer.attended(hashing.buckets_of(vectors[None, None], rotation)[0, 0], chunk)
             recall = float(attended[n // 2 :].gather(1, best).float().mean())
             found.append(Recall(count, rounds, chunk, recall, rounds * min(2 * chunk, n) / n))
     return tuple(found)

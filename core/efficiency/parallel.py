@@ -23,15 +23,16 @@ from time import perf_counter
 from typing import Any
 
 from core import checkpoints
-from core.attention.architectures.layout import blueprint_of
-from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn, twin
-from core.attention.architectures.vectors import attention_layers
+from core.attention.layers import blueprint_of
+from core.attention.scores import attention_layers, by_head, rotate
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
 from core.language.tokens import own_language
-from core.lazy import Tensor, nn, torch
+from core.lazy import Tensor, functional, nn, torch
+from core.run.attend import attend
 from core.run.prepare import AttentionLayer
+from core.run.run import Site, run
 from core.run.sites import TABLE, Blueprint
 from core.words import counted
 
@@ -73,17 +74,20 @@ class Layer:
             raise InputEmpty("There is no text to read. Type some.")
         self.attn: AttentionLayer = layers[layer]
         self.plan: Blueprint = blueprint_of(self.attn)
-        self.model = private_twin(checkpoint)
-        recorder, names = Recorder(self.model), self.attn.names
-        whole = self.attn.path(names.module.partition("{i}")[0] + "{i}")
-        paths = (whole, self.attn.module, self.attn.path(names.out))
-        recorder.record(*paths)
+        self.model: Any = checkpoint.model
         ids = torch.tensor([checkpoint.tokenizer(clean(text), verbose=False)["input_ids"][:MAX_TOKENS]])
-        run_as_drawn(recorder, {"input_ids": ids, **own_language(self.model, ids)})
-        (call,), (attention,), (projected,) = (recorder.calls(path) for path in paths)
-        self.states: Tensor = next(iter(call.inputs.values()))[0]
-        self.arguments = attention.inputs
-        self.own: tuple[Tensor, Tensor] = (projected.output[0], _first(call.output)[0])
+        kind = self.attn.kind
+        keep = {Site(kind, layer, name) for name in ("resid_pre", "mask", "attn_out", "resid_post")}
+        recorded = run(self.model, {"input_ids": ids, **own_language(self.model, ids)}, keep=keep)
+        self.states: Tensor = recorded[kind, layer, "resid_pre"][0]
+        self.mask: Tensor = recorded[kind, layer, "mask"]
+        self.factor: float = recorded.products[kind, layer].factor
+        self.rotation: tuple[Tensor, Tensor] | None = None
+        if self.attn.names.score == "rope":
+            with torch.inference_mode():
+                cos, sin = self.model.base_model.rotary_emb(self.states[None], torch.arange(ids.shape[1])[None])
+                self.rotation = cos[0], sin[0]
+        self.own: tuple[Tensor, Tensor] = (recorded[kind, layer, "attn_out"][0], recorded[kind, layer, "resid_post"][0])
         """(n, h) the attention output and the layer's output, of the library's own modules."""
 
     def module(self, name: str) -> Any:
@@ -137,76 +141,73 @@ class Layer:
         return attention, after + fed if before else second(after + fed)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One device's columns or rows of a projection."""
+
+    weight: Tensor  # (out, in)
+    bias: Tensor | None
+
+    def __call__(self, states: Tensor) -> Tensor:
+        return functional.linear(states, self.weight, self.bias)
+
+
 class Share:
-    """What one device holds of a layer: the library's modules with some columns or rows of their matrices."""
+    """What one device holds of a layer: some columns or rows of its matrices."""
 
     def __init__(self, layer: Layer, rank: int, degree: int) -> None:
         names, heads = layer.attn.names, layer.attn.heads
-        self.heads, self.key_heads, self.arguments = heads // degree, max(1, layer.key_heads // degree), layer.arguments
-        self.own: Any = twin(layer.module(names.module))
-        projections = dict.fromkeys(part.partition(":")[0] for part in names.parts.split())
-        self.columns: list[Any] = []
+        self.layer, self.heads, self.key_heads = layer, heads // degree, max(1, layer.key_heads // degree)
+        projections = dict.fromkeys(f"{names.module}.{part.partition(':')[0]}" for part in names.parts.split())
         joint = 1 if len(projections) > 1 else 3  # one matrix for query, key and value
-        for number, name in enumerate(projections):
-            groups = layer.key_heads if number else heads
-            self.columns.append(_part(self.own.get_submodule(name), rank, degree, min(groups, degree), joint))
-            setattr(self.own, name, self.columns[-1])
-        sizes = {
-            "split_size": len(self.columns[0].weight.T) // joint,
-            "num_heads": self.heads,
-            "num_key_value_groups": self.heads // self.key_heads,
-        }
-        for name in sizes.keys() & vars(self.own).keys():
-            setattr(self.own, name, sizes[name])
-        self.output = _part(layer.module(names.out), rank, degree)
-        self.inside = names.out.startswith(f"{names.module}.")
-        """Whether the attention module itself projects the joined heads."""
-        if self.inside:
-            setattr(self.own, names.out.removeprefix(f"{names.module}."), self.output)
-        self.firsts = [_part(module, rank, degree, degree) for module in layer.firsts]
-        self.last = _part(layer.module(layer.plan.outer), rank, degree)
-        self.activation = layer.activation
+        self.columns = [
+            _columns(layer.module(name), rank, degree, layer.key_heads if number else heads, joint)
+            for number, name in enumerate(projections)
+        ]
+        self.output = _rows(layer.module(names.out), rank, degree)
+        self.firsts = [_columns(module, rank, degree, degree) for module in layer.firsts]
+        self.last = _rows(layer.module(layer.plan.outer), rank, degree)
 
     @property
     def parameters(self) -> int:
         """Values of all its matrices, and of the biases of columns."""
-        columns: list[Tensor] = [x for module in (*self.columns, *self.firsts) for x in module.parameters()]
-        return sum(x.numel() for x in (*columns, self.output.weight, self.last.weight))
+        columns = [*self.columns, *self.firsts]
+        biases = sum(part.bias.numel() for part in columns if part.bias is not None)
+        return biases + sum(part.weight.numel() for part in (*columns, self.output, self.last))
 
     def attention(self, states: Tensor) -> Tensor:
         """(n, h) states to (n, h), this device's summand of the attention output."""
-        name, *_ = self.arguments
-        heads = self.own(**self.arguments | {name: states[None]})[0]
-        summand: Tensor = heads if self.inside else self.output(heads)
-        return summand[0]
+        projected = [part(states) for part in self.columns]
+        if len(projected) == 1:
+            projected = list(projected[0].chunk(3, dim=-1))
+        query, key, value = (by_head(part, projected[0].shape[-1] // self.heads) for part in projected)
+        if self.layer.rotation is not None:
+            query, key = (rotate(vectors, *self.layer.rotation) for vectors in (query, key))
+        module = self.layer.module(self.layer.plan.outer)  # any: the run is over
+        z, _ = attend(module, query[None], key[None], value[None], self.layer.mask, self.layer.factor)
+        return self.output(z[0].flatten(1))
 
     def feed_forward(self, states: Tensor) -> Tensor:
         """(n, h) states to (n, h), this device's summand of the feed-forward output."""
         from transformers.activations import ACT2FN
 
-        first, *rest = (module(states) for module in self.firsts)
-        active = ACT2FN[self.activation](first)
-        summand: Tensor = self.last(active * rest[0] if rest else active)
-        return summand
+        first, *rest = (part(states) for part in self.firsts)
+        active = ACT2FN[self.layer.activation](first)
+        return self.last(active * rest[0] if rest else active)
 
 
-def _part(module: Any, rank: int, degree: int, groups: int = 0, joint: int = 1) -> Any:
-    """One device's part of a projection: the columns of its group of ``groups``, in each of ``joint`` matrices; without
-    groups its rows, and no bias, which is added once."""
-    own: Any = twin(module)
+def _columns(module: Any, rank: int, degree: int, groups: int, joint: int = 1) -> Part:
+    """The outputs of one device's group of ``groups``, in each of ``joint`` matrices side by side."""
+    groups = min(groups, degree)
+    at = rank * groups // degree
     weight, bias = _matrix(module), getattr(module, "bias", None)
-    if groups:
-        at = rank * groups // degree
-        weight = weight.reshape(joint, groups, -1, weight.shape[1])[:, at].flatten(0, 1)
-        bias = None if bias is None else bias.reshape(joint, groups, -1)[:, at].flatten()
-    else:
-        weight = weight.chunk(degree, dim=1)[rank]
-        bias = None if bias is None else torch.zeros_like(bias)
-    own.weight = nn.Parameter(weight if isinstance(module, nn.Linear) else weight.T)
-    if bias is not None:
-        own.bias = nn.Parameter(bias)
-    own.nf = len(weight)  # GPT-2's layers reshape by it
-    return own
+    weight = weight.reshape(joint, groups, -1, weight.shape[1])[:, at].flatten(0, 1)
+    return Part(weight, None if bias is None else bias.detach().reshape(joint, groups, -1)[:, at].flatten())
+
+
+def _rows(module: Any, rank: int, degree: int) -> Part:
+    """The inputs of one device; the bias is added once, to the sum."""
+    return Part(_matrix(module).chunk(degree, dim=1)[rank], None)
 
 
 def _matrix(module: Any) -> Tensor:
@@ -285,10 +286,6 @@ def split_layer(checkpoint: Checkpoint, text: str, layer: int, degree: int) -> S
         layer_error=errors[1],
         largest=float(own.own[1].abs().max()),
     )
-
-
-def _first(output: Any) -> Any:
-    return output[0] if isinstance(output, tuple) else output
 
 
 def run_demo(slug: str, text: str, layer: int, degree: int) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.lazy import Tensor, torch
+from core.run.odd import hashing
 from core.sparse import reformer
 from core.turns import turns
 
@@ -36,7 +37,7 @@ def stored_by_depth(checkpoint: Checkpoint, ids: tuple[int, ...], depths: Sequen
     """The bytes at each depth for a text (`core.efficiency.buckets.prepare`) of a Reformer."""
     model = copy.deepcopy(checkpoint.model).requires_grad_(True)
     own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
-    run = reformer.HashedPass(model, len(ids), int(model.config.num_hashes), reformer.SEED)
+    run = reformer.HashedPass(model, len(ids), int(model.config.num_hashes), hashing.SEED)
     with torch.no_grad():
         embedded = run.embedded(torch.tensor([list(ids)]))
     count = len(model.reformer.encoder.layers)

@@ -25,7 +25,7 @@ TASKS = frozenset(
     f"core.{module}:{name}"
     for module, names in {
         "attention.ablation.ablate": "ablate_heads rank_heads",
-        "attention.architectures.disentangled": "predict_without_components score_components",
+        "attention.disentangled": "predict_without_components score_components",
         "attention.capture": "capture capture_ids continued rewritten",
         "attention.inside.block": "block",
         "attention.inside.lens": "predictions_by_layer trajectory",

@@ -6,6 +6,7 @@ architecture, and so which modules are sites, stands in `sites.toml` alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -65,6 +66,10 @@ class Plan:
     """Whether all its attention is that of `core.run.attend`."""
 
 
+_ADAPTER = re.compile(r"tasks\.[^.]+\.adapters\.(?P<number>\d+)")
+"""An adapter of `core.checkpoints.adapters`: of each layer one for attention and one for the feed-forward part."""
+
+
 class Place(NamedTuple):
     """What a module's input or output is: a site of each of its layers, which call it in turn."""
 
@@ -86,7 +91,7 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
         return known
     stacks = _stacks(model, sides)
     layers = _layers(model, stacks) if all(stack.blueprint for stack in stacks) else {}
-    plan = Plan(stacks, layers, attends=bool(layers) and not any(stack.type in odd.PENDING for stack in stacks))
+    plan = Plan(stacks, layers, attends=bool(layers))
     modules = dict(model.named_modules())
     into: dict[str, list[Place]] = {}
     out: dict[str, list[Place]] = {}
@@ -141,18 +146,25 @@ def _places(plan: Plan, modules: dict[str, Any]) -> Iterator[tuple[Literal["in",
         for name, path in _of_stack(blueprint):
             if path and (path := of_kind[0].path(path)) in modules:
                 yield "out", path, Place(stack.kind, (0,), name, blueprint.tokens_first)
-    last = plan.stacks[-1]
-    path = last.prefix.rstrip(".") or "decoder"
-    if len(plan.stacks) == 1 and last.kind == "decoder" and f"{path}.decoder" in modules:
+    for path in modules:
+        if adapter := _ADAPTER.fullmatch(path):
+            number, half = divmod(int(adapter["number"]), 2)
+            sub_layer = ("attn", "mlp")[half]
+            yield "in", f"{path}.up", Place("encoder", (number,), f"{sub_layer}_adapter_mid")
+            for part in ("down", "up", "norm"):
+                yield "out", f"{path}.{part}", Place("encoder", (number,), f"{sub_layer}_adapter_{part}")
+    stack = plan.stacks[-1]
+    path = stack.prefix.rstrip(".") or "decoder"
+    if len(plan.stacks) == 1 and stack.kind == "decoder" and f"{path}.decoder" in modules:
         path = f"{path}.decoder"
     if path in modules:
-        yield "out", path, Place(last.kind, (0,), "final")
+        yield "out", path, Place(stack.kind, (0,), "final")
 
 
 def _of_layer(plan: Blueprint, *, crosses: bool) -> Iterator[tuple[Literal["in", "out"], str, str]]:
     """(side, name, module) of the sites of a layer."""
     first, second, across = (plan.norms.get(part, "") for part in ("attention", "feed-forward", "cross-attention"))
-    yield "in", "resid_pre", plan.layer or plan.attention.module
+    yield "in", "resid_pre", first if plan.streams == 2 else plan.layer or plan.attention.module
     if plan.attention.score == "rope":
         parts = plan.attention.parts.split()
         yield from (
@@ -171,7 +183,8 @@ def _of_layer(plan: Blueprint, *, crosses: bool) -> Iterator[tuple[Literal["in",
     yield "out", "mlp_gate", plan.gate
     yield "in", "mlp_post", plan.outer
     yield "out", "mlp_out", plan.outer
-    yield "out", "resid_post", plan.layer or second
+    if plan.streams == 1:
+        yield "out", "resid_post", plan.layer or second
 
 
 def _of_stack(plan: Blueprint) -> Iterator[tuple[str, str]]:

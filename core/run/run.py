@@ -15,11 +15,13 @@ attn_out        (R, n, w) projected; of a cross-attention with the kind ``cross`
 mlp_pre         (R, n, f) before the activation; ``mlp_gate`` the projection that gates it; ``mlp_post`` after it
 mlp_out         (R, n, w)
 resid_pre       (R, n, w) what a layer reads; ``resid_mid`` what its feed-forward part reads; ``resid_post`` what it
-                leaves
+                leaves. Of a Reformer's two streams attention reads the second, and ``resid_mid`` is the first
 ln1, ln2        (R, n, w) the norms of a layer; ``ln_cross`` that of a cross-attention
 embed           (R, n, w) of tokens, in layer 0 as all that follows: ``pos_embed``, ``type_embed``, ``lang_embed``, the
                 norm and the projection of their sum (``ln_embed``, ``embed_proj``), the norm after the last layer
                 (``ln_final``), the input of the head (``final``)
+attn_adapter_*  (R, n, m) ``down`` and ``mid``, before and after the activation, (R, n, w) ``up`` and the norm of the
+                task; ``mlp_adapter_*`` those of the feed-forward part
 ==============  ====================================================================================================
 """
 
@@ -95,8 +97,9 @@ class Run:
         }
 
     def keeps(self, site: Site) -> bool:
-        """Whether a site is recorded: by itself, by its name, or by the first part of its name."""
-        return site in self.keep or site.name in self.keep or site.name.partition(".")[0] in self.keep
+        """Whether a site is recorded: by itself or by its name, of which the first part is enough."""
+        first = site.name.partition(".")[0]
+        return not self.keep.isdisjoint((site, site.name, first, site._replace(name=first)))
 
     def wants(self, site: Site) -> bool:
         """Whether a site is recorded or edited."""

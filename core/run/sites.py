@@ -50,7 +50,7 @@ class AttentionNames(BaseModel, frozen=True, extra="forbid"):
     parts: str = "query key value"
     """The projections to queries, keys and values, below ``module``; empty where they are plain tensors (XLNet)."""
     score: Score = "dot_product"
-    """How scores are computed from queries and keys: see `core.attention.architectures.scores`."""
+    """How scores are computed from queries and keys: see `core.attention.scores`."""
     scale: Literal["root", "one", "own"] = "root"
     """The factor of the dot product: d^-1/2, 1, or the module's ``scaling``."""
     mask: str = "attention_mask"

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.layout import stacks
 from core.attention.inside.steps import exists
+from core.attention.layers import stacks
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable

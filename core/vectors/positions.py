@@ -24,7 +24,7 @@ the distance alone.
 of H, from 1, where H is a power of two.
 
 Encodings of live models are read from a forward pass, so offsets of positions (RoBERTa's, BART's) need not be known;
-terms of scores are those of `core.attention.architectures.scores`. The formulas need numpy alone.
+terms of scores are those of `core.attention.scores`. The formulas need numpy alone.
 
 Legend: n positions, w hidden size, d head dimension, L layers, H heads, B buckets, D = 2 n - 1 distances, from -(n - 1)
 to n - 1.
@@ -40,10 +40,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.architectures.disentangled import ScoreComponents
-from core.attention.architectures.scores import AttentionScores
-from core.attention.architectures.vectors import scores_by_layer, stacked
+from core.attention.disentangled import ScoreComponents
 from core.attention.inside.states import embedding_of
+from core.attention.scores import AttentionScores, scores_by_layer, stacked
 from core.attention.tokens import label
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint

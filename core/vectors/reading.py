@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from core.attention.architectures.recording import private_twin
 from core.attention.inside.states import by_layer
 from core.attention.trace import Floats
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
@@ -55,7 +54,7 @@ def read_states(checkpoint: Checkpoint, text: str) -> Reading:
     tokens, typed = tokens_of(checkpoint, text)
     ids = torch.tensor([[token.id for token in tokens]])
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
-    states = by_layer(checkpoint, private_twin(checkpoint), inputs, "encoder").float().cpu().numpy().copy()
+    states = by_layer(checkpoint, inputs, "encoder").float().cpu().numpy().copy()
     states.setflags(write=False)
     return Reading(typed, tokens, states)
 

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import checkpoints
-from core.attention.architectures.disentangled import predict_without_components, score_components
+from core.attention.disentangled import predict_without_components, score_components
 from core.content import content
 from core.errors import InputTooLong
 from core.language.bilingual import prepare as prepare_pair

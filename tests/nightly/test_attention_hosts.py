@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from core.attention.ablation.ablate import heads_of
-from core.attention.architectures.layout import has_blueprint, stacks
 from core.attention.capture import capture
 from core.attention.inside.block import block
 from core.attention.inside.lens import lens
+from core.attention.layers import has_blueprint, stacks
 from core.attention.word_maps import word_attention
 from core.errors import AtlasError, NoAttentionMatrix, ScoresUnreadable
 from core.run.sites import ADAPTERS, TABLE

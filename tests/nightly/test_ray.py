@@ -61,8 +61,8 @@ def _pivot(model: Checkpoint) -> tuple[str, str]:
 CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "attention.ablation.ablate:rank_heads": ("minilm", lambda _: (MASKED,)),
     "attention.ablation.ablate:ablate_heads": ("atlas-gpt-2", lambda _: (SENTENCE,)),
-    "attention.architectures.disentangled:predict_without_components": ("atlas-deberta", lambda _: (MASKED,)),
-    "attention.architectures.disentangled:score_components": ("atlas-deberta", lambda _: (SENTENCE,)),
+    "attention.disentangled:predict_without_components": ("atlas-deberta", lambda _: (MASKED,)),
+    "attention.disentangled:score_components": ("atlas-deberta", lambda _: (SENTENCE,)),
     "attention.capture:capture": ("minilm", lambda _: (SENTENCE, "She thanked him.")),
     "attention.capture:capture_ids": ("atlas-gpt-2", lambda model: (prompted(model, SENTENCE).prompt,)),
     "attention.capture:continued": ("atlas-gpt-2", lambda _: (SENTENCE, 5)),

@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from core.attention import heads as on_maps
-from core.attention.ablation.ablate import Head, HeadMask, ablate_heads, heads_of, kl_bits, rank_heads, sharpness
-from core.attention.ablation.question import Reader, prepare_question
-from core.attention.architectures.vectors import attention_layers
+from core.attention.ablation.ablate import Head, ablate_heads, heads_of, kl_bits, rank_heads, sharpness, without
+from core.attention.ablation.question import ask, prepare_question
 from core.attention.capture import capture
 from core.attention.inside.lens import by_layer, lens, predictions_by_layer, trajectory
+from core.attention.scores import attention_layers
 from core.checkpoints.adapters import running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
@@ -86,16 +86,12 @@ def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
     off = [set(), {every[1]}, set(last_of_each.values()), set(every), {head for head in every if head.layer == 1}]
     if name == "xlnet":
         off += [{Head("decoder", 0, 1)}, {Head("query", 1, 0)}, {Head("decoder", 0, 0), Head("query", 0, 1)}]
-    reader = Reader(question)
-    mask = HeadMask(reader.model, checkpoint)
-    mask.ablate(off)
-    found = reader.answers(len(off))
+    found = ask(question, len(off), edits=without(checkpoint, off)).logs
     for row, heads in enumerate(off):
         expected = answer_of(mutilated(checkpoint, heads), question)
         torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
         assert row == 0 or not torch.allclose(found[row], found[0], atol=1e-4), "nothing was switched off"
-    mask.ablate([()])
-    torch.testing.assert_close(reader.answers()[0], answer_of(checkpoint.model, question), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(ask(question).logs[0], answer_of(checkpoint.model, question), atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bert", "albert", "xlnet", "electra-judge", "gpt2", "reformer", "t5", "bert2bert"])
@@ -156,10 +152,7 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
     question = prepare_question(checkpoint, PLAIN, task)
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, {every[0], every[2]}, set(every)]
-    reader = Reader(question)
-    mask = HeadMask(reader.model, checkpoint)
-    mask.ablate(off)
-    found = reader.answers(len(off))
+    found = ask(question, len(off), edits=without(checkpoint, off)).logs
     text = PLAIN.rstrip(".") if task == "question" else PLAIN
     for row, heads in enumerate(off):
         model = mutilated(checkpoint, heads)
@@ -303,7 +296,7 @@ def test_each_lens_prediction_is_that_of_a_truncated_model(name: str) -> None:
         assert found[layer].layer == layer
         assert found[layer].ids == tuple(best.indices.tolist())
         assert found[layer].probabilities == pytest.approx(best.values.exp().tolist(), rel=1e-3)
-    whole = Reader(question).answers()[0]
+    whole = ask(question).logs[0]
     assert found[-1].probabilities[0] == pytest.approx(float(whole.exp().max()), rel=1e-5)
 
 

@@ -13,12 +13,13 @@ import torch
 
 from core import checkpoints
 from core.attention import bertviz as ours
-from core.attention.architectures.vectors import scores_by_layer
 from core.attention.capture import capture, continued, rewritten
+from core.attention.scores import scores_by_layer
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
 from core.language.tasks import tasks
 from core.patterns.layout import Sparsity
+from core.run.odd import hashing
 from core.sparse import reformer
 from tests import tiny, tinyfamilies
 from tests.library import library_model
@@ -48,11 +49,12 @@ def sound(attention_map: AttentionMap) -> None:
 def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, rounds: int) -> None:
     checkpoint = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512)
     model = checkpoint.model
-    model.config.num_hashes = rounds
+    for layer in model.reformer.encoder.layers:
+        layer.attention.self_attention.num_hashes = rounds
     ids = torch.randint(2, 258, (1, n), generator=torch.Generator().manual_seed(n))
     found = scores_by_layer(checkpoint, {"input_ids": ids})["decoder"]
     with torch.inference_mode():
-        run = reformer.HashedPass(model, n, rounds, reformer.SEED)
+        run = reformer.HashedPass(model, n, rounds, hashing.SEED)
         first = second = run.embedded(ids)
         for index, layer in enumerate(model.reformer.encoder.layers):
             own = layer.attention

@@ -14,11 +14,11 @@ import pytest
 import torch
 
 from core import anatomy, checkpoints
-from core.attention.architectures.vectors import attention_layers
 from core.attention.capture import capture
 from core.attention.inside.block import Block, block, inputs_of, wires
 from core.attention.inside.modules import node_of, size_for, step_of
 from core.attention.inside.steps import Step, step_text
+from core.attention.scores import attention_layers
 from core.checkpoints.adapters import AdapterBert, running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
@@ -146,7 +146,10 @@ def test_reformers_two_streams_are_those_of_its_pass() -> None:
     first, second = block(checkpoint, TEXT, 0), block(checkpoint, TEXT, 1)
     assert len(first.tokens) == ids.shape[1] > 8  # more than a chunk
     assert ids.shape[1] % 8 != 0  # so that something is filled up
-    np.testing.assert_allclose(second.steps[-1].values, hashed(checkpoint.model, ids)[0].numpy(), atol=1e-4)
+    last, chunked = second.steps[-1].values, hashed(checkpoint.model, ids)[0].numpy()
+    np.testing.assert_allclose(last[1:], chunked[1:], atol=1e-4)
+    # The first token attends to itself alone, with a score so low that the library's sum over rounds is rounded.
+    np.testing.assert_allclose(last[0], chunked[0], atol=1e-2)
     for part, stream in (("attention", "first stream"), ("feed-forward", "second stream")):
         np.testing.assert_allclose(
             of(second, "embedding", stream).values, of(first, part, "residual").values, atol=1e-5

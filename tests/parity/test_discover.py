@@ -13,9 +13,9 @@ import transformers
 
 from core.attention.ablation.ablate import ablate_heads, heads_of, without
 from core.attention.ablation.question import ask, prepare_question
-from core.attention.architectures.layout import plan_of
-from core.attention.architectures.vectors import attention_layers, scores_by_layer
 from core.attention.capture import capture
+from core.attention.layers import plan_of
+from core.attention.scores import attention_layers, scores_by_layer
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, ScoresUnreadable
 from core.run.attend import NAME

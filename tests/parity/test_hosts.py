@@ -20,11 +20,11 @@ import pytest
 import torch
 
 from core.attention.ablation.ablate import ablate_heads, heads_of
-from core.attention.ablation.question import Reader, prepare_question
-from core.attention.architectures.layout import has_blueprint
+from core.attention.ablation.question import ask_states, prepare_question
 from core.attention.capture import capture, capture_ids, capture_pair, continued
 from core.attention.inside import lens
 from core.attention.inside.block import block
+from core.attention.layers import has_blueprint
 from core.attention.word_maps import word_attention
 from core.checkpoints.families.architectures import architecture_of, branch_of
 from core.checkpoints.spec import Checkpoint
@@ -213,7 +213,7 @@ SAID = {"return_dict": False, "output_attentions": True, "output_hidden_states":
 
 def check_lens(checkpoint: Checkpoint) -> None:
     question = prepare_question(checkpoint, text_for(checkpoint))
-    logs = Reader(question).answers_of(lens.states(question))[-1]
+    logs = ask_states(question, lens.states(question))[-1]
     torch.testing.assert_close(logs, tinyfamilies.answer_of(checkpoint.model, question), atol=1e-5, rtol=1e-5)
 
 

@@ -7,7 +7,7 @@ import torch
 
 from core import checkpoints
 from core.attention import capture
-from core.attention.ablation.question import Reader, prepare_question
+from core.attention.ablation.question import ask, ask_states, prepare_question
 from core.attention.inside.lens import states
 from core.checkpoints.sizes import size_of
 from core.language.fill_mask import fill_mask
@@ -26,10 +26,10 @@ def test_the_answer_depends_on_the_last_state_of_the_stack_alone(slug: str) -> N
     checkpoint = checkpoints.load(slug)
     one, other = (prepare_question(checkpoint, text) for text in texts(checkpoint))
     last = states(one)[-1:]
-    answers = Reader(one).answers_of(last)
-    torch.testing.assert_close(answers, Reader(one).answers(), atol=1e-4, rtol=1e-4)  # it is the stack that answers
-    assert torch.equal(Reader(other).answers_of(last), answers), "another text changes what the head is given"
-    assert not torch.allclose(Reader(other).answers(), answers, atol=1e-2), "the texts have one answer"
+    answers = ask_states(one, last)
+    torch.testing.assert_close(answers, ask(one).logs, atol=1e-4, rtol=1e-4)  # it is the stack that answers
+    assert torch.equal(ask_states(other, last), answers), "another text changes what the head is given"
+    assert not torch.allclose(ask(other).logs, answers, atol=1e-2), "the texts have one answer"
 
 
 @pytest.mark.parametrize("slug", SLUGS)

@@ -12,7 +12,7 @@ import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
 
 from core import checkpoints
-from core.attention.architectures.disentangled import read
+from core.attention.disentangled import read
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.buckets import BUCKETS, prepare, recalls
 from core.efficiency.parallel import Layer, split_layer, splits
@@ -128,10 +128,10 @@ def test_the_parts_add_up_to_the_layer(degree: int) -> None:
 def test_parts_that_are_put_side_by_side_are_the_matrices() -> None:
     checkpoint = checkpoints.load("atlas-gpt-2")
     block, parts = checkpoint.model.transformer.h[0], Layer(checkpoint, "A king.", 0).split(4)
-    assert torch.equal(torch.cat([part.output.weight for part in parts]), block.attn.c_proj.weight)
-    assert torch.equal(torch.cat([part.firsts[0].weight for part in parts], dim=1), block.mlp.c_fc.weight)
+    assert torch.equal(torch.cat([part.output.weight for part in parts], dim=1), block.attn.c_proj.weight.T)
+    assert torch.equal(torch.cat([part.firsts[0].weight for part in parts]), block.mlp.c_fc.weight.T)
     query = block.attn.c_attn.weight[:, :256]
-    assert torch.equal(torch.cat([part.columns[0].weight[:, :64] for part in parts], dim=1), query)
+    assert torch.equal(torch.cat([part.columns[0].weight[:64] for part in parts]), query.T)
 
 
 def test_what_cannot_be_split_is_refused() -> None:

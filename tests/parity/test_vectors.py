@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.attention.architectures.vectors import scores_by_layer
 from core.attention.capture import capture
+from core.attention.scores import scores_by_layer
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.language.permuted import streams

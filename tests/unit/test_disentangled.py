@@ -8,7 +8,7 @@ import pytest
 import torch
 import transformers
 
-from core.attention.architectures.disentangled import read, supported
+from core.attention.disentangled import read, supported
 from core.checkpoints.recurrent import BidirectionalLM
 from core.errors import NoAttentionMatrix
 from core.run.odd import COMPONENTS

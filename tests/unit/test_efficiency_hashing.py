@@ -15,6 +15,7 @@ from core.efficiency import samples
 from core.efficiency.compare import LongText, compare, prepare, token_counter
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
 from core.patterns.layout import Sparsity, cost
+from core.run.odd import hashing
 from core.sparse import bigbird, reformer
 from tests import tiny, tinyfamilies
 
@@ -26,9 +27,9 @@ def model() -> Any:
     torch.manual_seed(0)
     more = {"attn_layers": ["local", "lsh", "lsh"], "num_hashes": 2}
     made = HashedModel(tiny.REFORMER | tiny.sized((8, 8), 8, 4) | more).full.eval()
-    made.config.hash_seed = reformer.SEED
+    made.config.hash_seed = hashing.SEED
     for layer in made.reformer.encoder.layers[1:]:
-        layer.attention.self_attention.hash_seed = reformer.SEED
+        layer.attention.self_attention.hash_seed = hashing.SEED
     for value in made.parameters():
         torch.nn.init.normal_(value, std=0.3)
     return made
@@ -41,7 +42,7 @@ def text(n: int, rows: int = 1) -> torch.Tensor:
 def test_buckets_by_hand() -> None:
     rotation = torch.eye(2)[None, :, None, :]  # one head, two wide, one round, four buckets: x, y, -x, -y
     vectors = torch.tensor([[3.0, 1.0], [1.0, 3.0], [-3.0, 1.0], [1.0, -3.0]])[None, None]
-    assert reformer.buckets_of(vectors, rotation)[0, 0, 0].tolist() == [0, 1, 2, 3]
+    assert hashing.buckets_of(vectors, rotation)[0, 0, 0].tolist() == [0, 1, 2, 3]
 
 
 def met_by(buckets: list[list[int]], chunk: int) -> list[list[int]]:
@@ -51,7 +52,7 @@ def met_by(buckets: list[list[int]], chunk: int) -> list[list[int]]:
 
 def test_order_and_meetings_by_hand() -> None:
     buckets = [1, 0, 1, 0, 2, 0]
-    assert reformer.order_of(torch.tensor([buckets]), 2).tolist() == [[1, 3, 5, 0, 2, 4]]
+    assert hashing.order_of(torch.tensor([buckets]), 2).tolist() == [[1, 3, 5, 0, 2, 4]]
     # chunks {1, 3}, {5, 0}, {2, 4}; each sees itself and the one before, the first the last; 1 meets itself alone
     assert met_by([buckets], 2) == [[0], [1], [0], [1, 2], [0, 2], [0, 1, 3]]
     # a seventh position is filled up to eight: chunks {1, 3}, {5, 0}, {2, 4}, {6, -}
@@ -65,9 +66,9 @@ def test_order_and_meetings_by_hand() -> None:
 @pytest.mark.parametrize("n", [4, 13, 16])
 def test_heads_at_once_are_each_one_by_itself(n: int) -> None:
     buckets = torch.randint(0, 5, (3, 2, n), generator=torch.Generator().manual_seed(n))  # three heads, two rounds
-    met = reformer.with_itself(reformer.count_shared_rounds(buckets, 4))
+    met = hashing.with_itself(hashing.count_shared_rounds(buckets, 4))
     for head in range(3):
-        order = reformer.order_of(buckets[head], 4).reshape(-1, 4).tolist()
+        order = hashing.order_of(buckets[head], 4).reshape(-1, 4).tolist()
         chunks = [set(chunk) for chunk in order]
         for query in range(n):
             there = [at for at in range(len(chunks)) if query in chunks[at]]
@@ -97,8 +98,8 @@ def test_two_chunks_catch_everything_and_more_rounds_never_less() -> None:
     weights = reformer.full_weights(vectors)
     shares = []
     for rounds in (1, 2, 4, 8):
-        rotation = reformer.rotations(1, 8, 8, 8, 3)[:, :, :rounds]
-        buckets = reformer.buckets_of(vectors[None, None], rotation)[0, 0]
+        rotation = hashing.rotations(1, 8, 8, 8, 3)[:, :, :rounds]
+        buckets = hashing.buckets_of(vectors[None, None], rotation)[0, 0]
         shares.append(float(reformer.covered_weight(weights, reformer.attended(buckets, 4)).mean()))
         whole = reformer.covered_weight(weights, reformer.attended(buckets[:1], 16))
         torch.testing.assert_close(whole, torch.ones(32))

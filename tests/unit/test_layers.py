@@ -47,7 +47,7 @@ READS = {
     "trace": "import core.attention.trace",
     "looking inside": (
         "import core.attention.ablation.ablate, core.attention.inside.block, core.attention.inside.lens\n"
-        "import core.attention.architectures.recording, core.attention.architectures.vectors\n"
+        "import core.attention.scores, core.run.prepare\n"
         "import core.attention.inside.overview"
     ),
     "treebank": "from core.attention.roles import treebank; assert list(treebank.read(treebank.SHIPPED))",

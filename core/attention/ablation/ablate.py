@@ -32,19 +32,16 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from core.attention.ablation.question import Question, Reader, ask, best, names, prepare_question
-from core.attention.architectures.layout import plan_of
-from core.attention.architectures.vectors import attention_layers, scores_by_layer
+from core.attention.ablation.question import ask, best, names, prepare_question
 from core.attention.heads import spread
+from core.attention.scores import attention_layers
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
-from core.errors import NoAttentionMatrix, OutOfRange
-from core.language.adapters import through
+from core.errors import OutOfRange
 from core.language.types import MaskPrediction
 from core.lazy import Tensor, torch
-from core.run.prepare import AttentionLayer
 from core.run.run import Edit, Run, Site
 
 AT_ONCE = 1_024
@@ -112,7 +109,7 @@ def ablate_heads(
             raise OutOfRange(
                 f"This model has no head {head.head + 1} in layer {head.layer + 1} of its {head.kind} attention."
             )
-    before, after = _answers(question, [(), off])
+    before, after = ask(question, 2, edits=without(checkpoint, [(), off])).logs
     first, second = best(question, before, k), best(question, after, k)
     ids = sorted({*first.ids, *second.ids}, key=lambda i: (-float(before[i]), i))
     return Ablation(
@@ -133,18 +130,15 @@ def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, st
     Arguments as for `core.attention.ablation.question.prepare_question`, errors as :func:`ablate_heads`.
     """
     question = prepare_question(checkpoint, text, task, step)
-    if plan_of(checkpoint).attends:
-        asked = ask(question, keep={"pattern", "mask"})
-        whole, sharp = asked.logs[0], _sharpness_of(checkpoint, asked.recorded)
-    else:
-        whole, sharp = _answers(question, [()])[0], _sharpness(question)
+    asked = ask(question, keep={"pattern", "mask"})
+    whole, sharp = asked.logs[0], _sharpness(checkpoint, asked.recorded)
     top = int(whole.argmax())
     every = heads_of(checkpoint)
     rows = max(1, AT_ONCE // (len(question.tokens) + len(question.source)))
     effects: list[HeadEffect] = []
     for start in range(0, len(every), rows):
         tried = every[start : start + rows]
-        logs = _answers(question, [(head,) for head in tried])
+        logs = ask(question, len(tried), edits=without(checkpoint, [(head,) for head in tried])).logs
         answers = names(question, logs.argmax(-1).tolist())
         bits = kl_bits(whole, logs)
         for row, head in enumerate(tried):
@@ -159,15 +153,6 @@ def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, st
                 )
             )
     return tuple(sorted(effects, key=lambda effect: -effect.bits))
-
-
-def _answers(question: Question, off: Sequence[Collection[Head]]) -> Tensor:
-    """(R, V) log-probabilities of the answers, in row r without the heads ``off[r]``."""
-    if plan_of(question.checkpoint).attends:
-        return ask(question, len(off), edits=without(question.checkpoint, off)).logs
-    reader = Reader(question)
-    HeadMask(reader.model, question.checkpoint).ablate(off)
-    return reader.answers(len(off))
 
 
 def without(checkpoint: Checkpoint, off: Sequence[Collection[Head]]) -> dict[Site, Edit]:
@@ -200,20 +185,15 @@ def sharpness(weights: Tensor, allowed: Tensor | None) -> tuple[float, ...]:
     return tuple(1 - float(mean) if count else 0.0 for mean, count in zip(means, rows, strict=True))
 
 
-def _sharpness(question: Question) -> dict[Head, float]:
-    """The sharpness of all heads over the question's text; empty without maps."""
-    try:
-        with through(question.checkpoint, question.task):
-            scores_by_kind = scores_by_layer(question.checkpoint, question.inputs)
-    except NoAttentionMatrix:
-        return {}
+def _sharpness(checkpoint: Checkpoint, recorded: Run) -> dict[Head, float]:
+    """The sharpness of all heads in the first row of a run; that of XLNet's heads is that of the content stream."""
+    two_streams = checkpoint.spec.offers("two streams")
     return {
-        Head(own, layer.layer, head): value
-        for kind, layers in scores_by_kind.items()
-        for layer, scores in layers
-        if scores.weights is not None
-        for own in {kind, kind if kind == "query" else layer.kind}
-        for head, value in enumerate(sharpness(scores.weights, scores.allowed))
+        Head(named, layer, head): value
+        for (kind, layer, name), pattern in recorded.tensors.items()
+        if name == "pattern"
+        for head, value in enumerate(sharpness(pattern[0], recorded[kind, layer, "mask"][0]))
+        for named in ((kind, "encoder") if two_streams and kind == "decoder" else (kind,))
     }
 
 
@@ -258,67 +238,3 @@ def _counts(checkpoint: Checkpoint) -> dict[tuple[MapKind, int], int]:
     if checkpoint.spec.offers("two streams"):
         counts |= {(stream, layer): heads for stream in STREAMS for (_, layer), heads in counts.items()}
     return counts
-
-
-class HeadMask:
-    """The head mask of a twin; initially no head is ablated."""
-
-    def __init__(self, model: Any, checkpoint: Checkpoint) -> None:
-        every = attention_layers(checkpoint).values()
-        self._heads = _counts(checkpoint)
-        self._ablated: dict[tuple[MapKind, int], Tensor] = {}  # (R, H) ones and zeros
-        self._calls: dict[str, int] = {}
-        by_path: dict[str, list[AttentionLayer]] = {}
-        for layers in every:
-            for layer in layers:
-                by_path.setdefault(layer.path(layer.names.out) if layer.names.out else layer.module, []).append(layer)
-        for path, shared in by_path.items():
-            self._register(model.get_submodule(path), path, shared)
-
-    def _register(self, module: Any, path: str, shared: Sequence[AttentionLayer]) -> None:
-        """Register hooks on a module; ``shared`` are the layers that use it, in the order of their calls."""
-        if shared[0].names.out:
-            module.register_forward_pre_hook(
-                lambda _, inputs: (self._gated(inputs[0], self._next(path, shared)), *inputs[1:])
-            )
-            return
-        # XLNet projects in a method, once per stream; heads are an axis of its argument.
-        project, own = module.post_attention, shared[0]
-        query_input: list[Tensor | None] = [None]
-
-        def gated(states: Tensor, context: Tensor, residual: bool = True) -> Tensor:
-            for kind in {own.kind, "query" if states is query_input[0] else "decoder"}:
-                if (gate := self._ablated.get((kind, own.layer))) is not None:  # type: ignore[arg-type]
-                    context = context * gate[None, :, :, None]
-            output: Tensor = project(states, context, residual)
-            return output
-
-        module.register_forward_pre_hook(lambda _, inputs: query_input.__setitem__(0, inputs[1]))
-        module.post_attention = gated
-
-    def _next(self, path: str, shared: Sequence[AttentionLayer]) -> AttentionLayer:
-        number = self._calls.get(path, 0)
-        self._calls[path] = number + 1
-        return shared[number % len(shared)]
-
-    def _gate(self, layer: AttentionLayer) -> Tensor | None:
-        return self._ablated.get((layer.kind, layer.layer))
-
-    def _gated(self, joined: Tensor, layer: AttentionLayer) -> Tensor:
-        """(R, n, H d) with the outputs of ablated heads set to zero."""
-        gate = self._gate(layer)
-        if gate is None:
-            return joined
-        parts = joined.unflatten(-1, (layer.heads, -1))  # type: ignore[no-untyped-call]
-        through: Tensor = parts * gate.view(len(gate), *(1,) * (parts.dim() - 3), -1, 1)
-        return through.flatten(-2)
-
-    def ablate(self, heads: Sequence[Collection[Head]]) -> None:
-        """From now on, row r of every batch is computed without the heads ``heads[r]``."""
-        self._ablated.clear()
-        self._calls.clear()
-        for row, ablated in enumerate(heads):
-            for kind, layer, head in ablated:
-                if (kind, layer) not in self._ablated:
-                    self._ablated[kind, layer] = torch.ones(len(heads), self._heads[kind, layer])
-                self._ablated[kind, layer][row, head] = 0

@@ -1,8 +1,8 @@
 """The prediction of a model: a masked token, the next token, a token of the output, a replaced token, or a class.
 
-Interventions on a model start here: :func:`prepare_question` prepares a text as the demo of its kind does, a
-:class:`Reader` is a twin that computes the probabilities, for one row or for many. A model with adapters predicts the
-classes of a task from the mean state of all tokens; its layers run within `core.language.adapters.through`.
+Interventions on a model start here: :func:`prepare_question` prepares a text as the demo of its kind does, :func:`ask`
+computes the probabilities in one pass, for one row or for many, each with its own edits. A model with adapters predicts
+the classes of a task from the mean state of all tokens.
 
 Legend: R rows, n tokens, V possible answers.
 """
@@ -15,11 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.attention.architectures.layout import stacks
-from core.attention.architectures.recording import private_twin
-from core.attention.architectures.recording import run as run_twin
+from core.attention.layers import stacks
 from core.attention.tokens import labels
-from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language import adapters, permuted, translate
@@ -34,7 +31,6 @@ from core.language.types import Decoding, MaskPrediction
 from core.lazy import Tensor, torch
 from core.run.run import Edit, Run, Site, recording, run
 from core.settings import settings
-from core.sparse.reformer import states as hashed
 from core.words import counted
 
 DISCRIMINATOR_CLASSES = ("replaced", "original")
@@ -170,7 +166,7 @@ def ask(
     """
     inputs = {name: value.expand(rows, *value.shape[1:]) for name, value in question.inputs.items()}
     edits = dict(edits or {})
-    if question.task is None and "target_mapping" not in inputs:
+    if question.task is None and "target_mapping" not in inputs:  # whose one row is that of the target
         edits[head_site(question)] = lambda states: states[:, [question.position]]
     return _asked(question, inputs, keep, edits)
 
@@ -215,86 +211,6 @@ def _asked(
             if checkpoint.spec.offers("generates") and (banned := banned_ids(model)):
                 scores = ban_tokens(scores, banned)
         return Asked(scores.log_softmax(-1), recorded)
-
-
-class Reader:
-    """A private twin that computes one prediction; only the output at its position is computed.
-
-    Args:
-        model: a version of the question's model in place of a twin, which gets hooks.
-    """
-
-    def __init__(self, question: Question, model: Any = None) -> None:
-        self.question = question
-        self.model = model or private_twin(question.checkpoint)
-        self._hashes = has(self.model.config, "hashing")
-        spec = question.checkpoint.spec
-        self._banned = banned_ids(self.model) if spec.offers("generates") else []
-        self._discriminates = spec.offers("detects replaced tokens")
-        one_position = question.task is None and "target_mapping" not in question.inputs
-        if one_position and not self._hashes:
-            self.backbone.register_forward_hook(self._keep_position)
-
-    @property
-    def backbone(self) -> Any:
-        """The module that computes the head's input; of an encoder-decoder the decoder."""
-        module = self.model.get_submodule(stacks(self.question.checkpoint)[-1].prefix.rstrip(".") or "decoder")
-        return getattr(module, "decoder", module) if self.question.checkpoint.spec.offers("continues") else module
-
-    def _keep_position(self, _module: Any, _inputs: Any, output: Any) -> Any:
-        if isinstance(output, _BackboneOutput):
-            return output
-        output.last_hidden_state = output.last_hidden_state[:, [self.question.position]]
-        return output
-
-    def answers(self, rows: int = 1) -> Tensor:
-        """Natural log-probabilities (R, V) of the answers, float32."""
-        return self._answers(rows, None)
-
-    def answers_of(self, states: Tensor) -> Tensor:
-        """:meth:`answers` for states (R, w) of any layer as the head's input."""
-        substitute = _BackboneOutput((states[:, None],))
-        backbone = self.backbone
-        backbone.forward = lambda *_, **__: substitute
-        try:
-            return self._answers(len(states), states)
-        finally:
-            del backbone.forward
-
-    def _answers(self, rows: int, states: Tensor | None) -> Tensor:
-        with torch.inference_mode():
-            inputs = {name: value.expand(rows, *value.shape[1:]) for name, value in self.question.inputs.items()}
-            scores = self._scores(inputs, states).float()
-            if self._discriminates:
-                verdict = scores.reshape(rows, 1)
-                scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
-            elif self._banned:
-                scores = ban_tokens(scores, self._banned)
-            return scores.log_softmax(-1)
-
-    def _scores(self, inputs: dict[str, Tensor], states: Tensor | None) -> Tensor:
-        ids, position = inputs["input_ids"], self.question.position
-        scores: Tensor
-        if self._hashes:
-            scores = self.model.lm_head.decoder(hashed(self.model, ids)[:, position] if states is None else states)
-        elif self.question.task is not None:
-            task = self.question.task
-            scores = self.model.answer(inputs, task).logits if states is None else self.model.tasks[task].head(states)
-        else:
-            logits = run_twin(self.model, inputs).logits
-            scores = logits if self._discriminates else logits[:, 0]
-        return scores
-
-
-class _BackboneOutput(tuple[Any]):
-    """A stand-in for the output of a base model, with last hidden states alone."""
-
-    @property
-    def last_hidden_state(self) -> Any:
-        return self[0]
-
-    def __getattr__(self, name: str) -> None:
-        return None
 
 
 def best(question: Question, logs: Tensor, k: int) -> MaskPrediction:

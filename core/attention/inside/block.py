@@ -20,25 +20,22 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.attention.ablation.question import check_size, row_of
-from core.attention.architectures.layout import blueprint_of, plan_of
-from core.attention.architectures.recording import Recorder, private_twin, run_as_drawn
-from core.attention.architectures.scores import KEPT, AttentionScores, attention_scores, record_layer, scores_of
-from core.attention.architectures.vectors import attention_layers
-from core.attention.inside.states import embedding
+from core.attention.inside.states import EMBEDDINGS, embedding
 from core.attention.inside.steps import (
+    ADAPTER,
     Part,
     Scene,
     Step,
     adapter,
-    adapter_modules,
     adapter_paths,
     attention,
-    exists,
     feed_forward,
     norm,
     remark,
     step,
 )
+from core.attention.layers import blueprint_of
+from core.attention.scores import KEPT, AttentionScores, attention_layers, scores_of
 from core.attention.tokens import labels
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
@@ -52,13 +49,20 @@ from core.language.tokens import own_language
 from core.language.types import Decoding
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
-from core.run.run import recording
+from core.run.run import Kind, Site, run
 from core.words import counted
 
 MAX_GENERATED = 24
 """The most tokens that an encoder-decoder generates as its decoder's input."""
 Side = Literal["encoder", "decoder"]
 BEFORE = "the layer before"
+_PARTS = [f"{half}_adapter_{part}" for half in ADAPTER.values() for part in ("down", "mid", "up", "norm")]
+OF_LAYER = (
+    *("resid_pre", "resid_mid", "ln1", "ln_cross", "ln2", "attn_out", "mlp_gate", "mlp_pre", "mlp_post", "mlp_out"),
+    *_PARTS,
+)
+OF_STACK = (*EMBEDDINGS.values(), "ln_embed", "embed_proj", "convolution", "ln_final")
+"""The sites that a block is shown with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,16 +124,16 @@ def blocks(
         key: labels(checkpoint.tokenizer, ids[0].tolist()) for key, ids in inputs.items() if key.endswith("input_ids")
     }
     check_size(checkpoint, max(map(len, names.values())))
-    recorder = Recorder(private_twin(checkpoint))
     adapted = checkpoint.spec.adapters(task)
-    scenes = []
-    with through(checkpoint, adapted, recorder.model), recording(KEPT) as recorded:
-        for attn in (own[number] for number in numbers):
-            count = sum(1 for before in own[: attn.layer] if before.module == attn.module)
-            scene = Scene(recorder, plan, attn, count, adapted, recorded if plan_of(checkpoint).attends else None)
-            scenes.append((scene, across[attn.layer] if across else None))
-            _record_layer(*scenes[-1])
-        run_as_drawn(recorder, inputs)
+    kinds: tuple[Kind, ...] = (own[0].kind, "cross") if across else (own[0].kind,)
+    keep = {Site(kind, number, name) for number in numbers for kind in kinds for name in (*KEPT, *OF_LAYER)}
+    keep |= {Site(side, number - 1, "resid_mid") for number in numbers}  # a Reformer's first stream
+    with through(checkpoint, adapted):
+        recorded = run(checkpoint.model, inputs, keep=keep | {Site(side, 0, name) for name in OF_STACK})
+    scenes = [
+        (Scene(recorded, checkpoint.model, plan, attn, adapted), across[attn.layer] if across else None)
+        for attn in (own[number] for number in numbers)
+    ]
     reads = names["decoder_input_ids"] if across else names["input_ids"]
     source = names["input_ids"] if across else ()
     with torch.inference_mode():
@@ -163,30 +167,11 @@ def pair_inputs(request: translate.Request, ids: Sequence[int]) -> dict[str, Ten
     return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": row_of(read)}
 
 
-def _record_layer(scene: Scene, crossing: AttentionLayer | None) -> None:
-    """Record every module that the steps read."""
-    plan, attn, recorder = scene.plan, scene.attn, scene.recorder
-    record_layer(recorder, attn)
-    if crossing is not None:
-        record_layer(recorder, crossing)
-    names = [
-        *(path for part, path in plan.norms.items() if part != "cross-attention" or crossing is not None),
-        *(*plan.inner, plan.gate, plan.outer, plan.final, plan.convolution),
-        *(*plan.embedding.values(), *plan.after_embedding.values()),
-    ]
-    paths = [attn.path(name) for name in names if name]
-    if plan.streams == 2 and attn.layer > 0:  # the first stream of the previous layer
-        paths.append(attn.stack.prefix + plan.norms["feed-forward"].format(i=attn.layer - 1))
-    if scene.task is not None:
-        paths += adapter_modules(scene.task, attn.layer)
-    recorder.record(*(path for path in paths if exists(recorder.model, path)))
-
-
 def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list[Step]:
     plan, attn = scene.plan, scene.attn
     if plan.streams == 2:
         return _reversible(scene, last=last)
-    stream = _input(scene)
+    stream = scene.at("resid_pre")
     note = remark("layer before", layer=attn.layer)
     steps = (
         [step("embedding", "input", "X", stream, note=note, outside=BEFORE, residual=True)]
@@ -208,28 +193,28 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
             steps += attention(scene, part, layer, _scores(scene, layer), read)
         own = adapter_paths(scene.task, attn.layer)[part] if scene.task is not None else ""
         if own:
-            steps += adapter(scene, part, own, path.rpartition(".")[0], steps[-1])
+            steps += adapter(scene, part, path.rpartition(".")[0], steps[-1])
         stream, output = stream + _tensor(steps[-1]), steps[-1]
         steps.append(_sum(part, "X + Y", stream, (at, output.slug), remark("residual")))
         if not plan.pre_norm:
             # a task's norm has the path of the encoder's norm in the tree
-            normed = norm(scene, part, f"{own}.norm" if own else path, steps[-1].slug, residual=True)
+            module, site = (f"{own}.norm", f"{ADAPTER[part]}_adapter_norm") if own else (path, "")
+            normed = norm(scene, part, module, steps[-1].slug, site=site, residual=True)
             steps.append(replace(normed, path=path))
             stream = _tensor(normed)
         at = steps[-1].slug
     if (convolution := scene.existing(plan.convolution)) and attn.layer == 0:
         formula, note = r"\mathrm{norm}(X + \phi(\mathrm{conv}(X_0)))", remark("convolution")
         more: dict[str, Any] = {"path": convolution, "sources": (first, at), "residual": True}
-        steps.append(step("end", "convolution", formula, scene.out(convolution), note=note, **more))
+        steps.append(step("end", "convolution", formula, scene.of_stack("convolution"), note=note, **more))
     if last and (final := scene.existing(plan.final)):
         steps.append(norm(scene, "end", final, steps[-1].slug, "final norm", residual=True))
     return steps
 
 
 def _scores(scene: Scene, layer: AttentionLayer) -> AttentionScores:
-    if scene.recorded is not None:
-        return scores_of(scene.recorded, layer.kind, layer.layer)
-    return attention_scores(scene.recorder, layer, scene.count)
+    scores = scores_of(scene.recorded, layer.kind, layer.layer)
+    return replace(scores, shared=hasattr(scene.module(layer.module), "query_key"))
 
 
 def _sum(part: Part, formula: str, values: Tensor, sources: tuple[str, str], note: str) -> Step:
@@ -240,14 +225,14 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     """A Reformer's block, whose sub-layers read one stream and add to the other."""
     plan, attn = scene.plan, scene.attn
     attends, feeds = plan.norms.values()
-    second = scene.into(attn.path(attends))
+    second = scene.at("resid_pre")
     if attn.layer == 0:
         first = second
         steps = embedding(scene, len(second))
         came: dict[str, Any] = {"sources": (steps[-1].slug,)}
         begin = remark("both begin")
     else:
-        first = scene.into(attn.stack.prefix + feeds.format(i=attn.layer - 1))
+        first = scene.at("resid_mid", attn.layer - 1)
         steps = []
         came = {"outside": BEFORE}
         begin = remark("layer before", layer=attn.layer)
@@ -275,16 +260,6 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
 
 def _tensor(previous: Step) -> Tensor:
     return torch.from_numpy(previous.values.copy())
-
-
-def _input(scene: Scene) -> Tensor:
-    """(n, w) the input of the block."""
-    attn = scene.attn
-    if not attn.names.parts:
-        return scene.first(scene.recorder.calls(attn.module)[scene.count].inputs["h"])
-    if scene.plan.pre_norm:
-        return scene.into(attn.path(scene.plan.norms["attention"]))
-    return scene.into(f"{attn.module}.{attn.names.parts.split()[0].partition(':')[0]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ which for the last layer is the model's prediction. The head was trained on the 
 probabilities of earlier layers are not predictions of the model; layers with another basis look like noise (Belrose et
 al. 2023, arXiv 2303.08112).
 
-The model's own forward pass runs with the base model's states replaced, so everything between states and scores (a
+The states are put in place of the head's input in a pass of the model, so everything between states and scores (a
 scale in T5, a bias in BART, BERT's transform) is included.
 
 A model with adapters predicts the classes of a task; its head g reads the mean over the n attended tokens,
@@ -24,11 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.attention.ablation.question import Question, Reader, ask_states, best, masked_question, prepare_question
-from core.attention.architectures.layout import plan_of, stacks
-from core.attention.architectures.recording import private_twin
+from core.attention.ablation.question import Question, ask_states, best, masked_question, prepare_question
 from core.attention.inside.states import by_layer as by_layer_of
 from core.attention.inside.steps import exists
+from core.attention.layers import stacks
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import through
@@ -73,7 +72,7 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
         As :func:`lens`.
     """
     question = prepare_question(checkpoint, text, task)
-    logs = _answers(question)
+    logs = ask_states(question, states(question))
     predictions = _best(question, logs, k)
     own = logs[:, predictions[-1].ids[0]]
     before = (logs > own[:, None]).sum(-1)
@@ -100,15 +99,7 @@ def lens(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5)
 
 def by_layer(question: Question, k: int) -> tuple[LayerPrediction, ...]:
     """:func:`lens` for a question that is already prepared."""
-    return _best(question, _answers(question), k)
-
-
-def _answers(question: Question) -> Tensor:
-    """(L + 1, V) log-probabilities of the answers to the states of each layer."""
-    of_layers = states(question)
-    if plan_of(question.checkpoint).attends:
-        return ask_states(question, of_layers)
-    return Reader(question).answers_of(of_layers)
+    return _best(question, ask_states(question, states(question)), k)
 
 
 def _best(question: Question, logs: Tensor, k: int) -> tuple[LayerPrediction, ...]:
@@ -126,19 +117,18 @@ def states(question: Question) -> Tensor:
         InputUnusable: an unknown architecture.
     """
     checkpoint, position = question.checkpoint, question.position
-    model = private_twin(checkpoint)
     if question.task is not None:
-        return _means(question, model)
+        return _means(question)
     stack = stacks(checkpoint)[-1]
     plan = stack.blueprint
     if plan is None:
         raise InputUnusable(f"{checkpoint.spec.name} has no head to apply to each layer. GPT-2 has one.")
-    hidden_states = by_layer_of(checkpoint, model, question.inputs)
+    hidden_states = by_layer_of(checkpoint, question.inputs)
     # XLNet's query stream, which predicts, has rows for the targets alone
     hidden_states = hidden_states[:, 0 if "target_mapping" in question.inputs else position]
-    if plan.final and exists(model, stack.prefix + plan.final):
+    if plan.final and exists(checkpoint.model, stack.prefix + plan.final):
         with torch.inference_mode():
-            norm: Any = model.get_submodule(stack.prefix + plan.final)
+            norm: Any = checkpoint.model.get_submodule(stack.prefix + plan.final)
             if plan.streams == 2:
                 return norm(hidden_states)  # type: ignore[no-any-return]
             # the last state of transformers is already normalized
@@ -146,12 +136,12 @@ def states(question: Question) -> Tensor:
     return hidden_states
 
 
-def _means(question: Question, model: Any) -> Tensor:
+def _means(question: Question) -> Tensor:
     """(L + 1, w) mean states of the attended tokens, through the adapters of the question's task."""
-    with torch.inference_mode(), through(question.checkpoint, question.task, model):
-        hidden_states = model.backbone(**question.inputs, output_hidden_states=True).hidden_states
+    with through(question.checkpoint, question.task):
+        hidden_states = by_layer_of(question.checkpoint, question.inputs)
     seen = question.inputs["attention_mask"][0].bool()
-    return torch.stack([state[0, seen].mean(0) for state in hidden_states])
+    return hidden_states[:, seen].mean(1)
 
 
 def predictions_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3) -> tuple[LayerPrediction, ...]:

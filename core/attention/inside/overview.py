@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.attention.ablation.question import masked_question, prepare_question
-from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.block import Block, Side, blocks, pair_inputs
 from core.attention.inside.lens import LayerPrediction, by_layer
 from core.attention.inside.steps import HEADS, MAPS, Step
+from core.attention.scores import attention_layers
 from core.attention.trace import Floats, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong

@@ -18,26 +18,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from core.attention.architectures.layout import blueprint_of, stacks
-from core.attention.architectures.recording import Recorder, private_twin, run
-from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.steps import Scene, Step, exists, norm, remark, step
+from core.attention.layers import blueprint_of, plan_of, stacks
+from core.attention.scores import attention_layers
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.lazy import Tensor, torch
-from core.run.prepare import AttentionLayer
-from core.sparse.reformer import states as hashed
+from core.run.run import Kind, Run, Site, run
 
 
 def by_layer(
-    checkpoint: Checkpoint, model: Any, inputs: Mapping[str, Any], side: Literal["encoder", "decoder"] | None = None
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], side: Literal["encoder", "decoder"] | None = None
 ) -> Tensor:
     """(L + 1, n, w) states of one row.
 
     Args:
-        model: a private twin of the checkpoint's model, as `core.attention.architectures.recording.private_twin` makes
-            it.
         inputs: one row, named as the forward pass takes them; the encoder of an encoder-decoder needs no more than
             ``input_ids`` and ``attention_mask``. With a ``target_mapping`` the states are those of XLNet's query
             stream, whose n is the number of targets.
@@ -46,62 +42,67 @@ def by_layer(
     Raises:
         InputUnusable: states of different sizes, as some OPTs have them, or of fewer tokens, as Funnel's.
     """
-    stack = stacks(checkpoint)[-1]
-    with torch.inference_mode():
-        if has(stack.config, "hashing"):
-            return _reversible(model, attention_layers(checkpoint)["decoder"], inputs)
-        if not checkpoint.spec.offers("rewrites"):
-            hidden_states: Sequence[Tensor] = run(model.base_model, inputs, output_hidden_states=True).hidden_states
-        elif side == "encoder":
-            read = {name: inputs[name] for name in ("input_ids", "attention_mask") if name in inputs}
-            hidden_states = run(model.get_encoder(), read, output_hidden_states=True).hidden_states
-        else:
-            hidden_states = run(model, inputs, output_hidden_states=True).decoder_hidden_states
-        if "target_mapping" in inputs:  # XLNet alternates both streams
-            hidden_states = hidden_states[1::2]
-        if not all(isinstance(state, torch.Tensor) for state in hidden_states):
-            raise InputUnusable(
-                f"{checkpoint.spec.name} has several states for its text after each layer, so that a token has no "
-                "single one. Models whose layers have a state for every token work, such as BERT."
-            )
-        if len({state.shape[-1] for state in hidden_states}) > 1:
-            raise InputUnusable(
-                f"{checkpoint.spec.name} projects its states to another size after the last layer, so that layers "
-                "cannot be compared here. Models whose states have one size work, such as GPT-2."
-            )
-        if len({state.shape[1] for state in hidden_states}) > 1:
-            raise InputUnusable(
-                f"{checkpoint.spec.name} pools neighboring tokens between its layers, so that a token has no state "
-                "after each of them. Models whose layers have a state for every token work, such as BERT."
-            )
-        return torch.stack([state[0] for state in hidden_states])
+    stack = stacks(checkpoint)[0 if side == "encoder" else -1]
+    part, inputs = part_of(checkpoint, inputs, side)
+    if not plan_of(checkpoint).attends:
+        return _of_the_library(checkpoint, part, inputs, side)
+    kind: Kind = "query" if "target_mapping" in inputs else stack.kind
+    recorded = run(part, inputs, keep={"resid_pre", "resid_mid", "resid_post", "mlp_out", "convolution", "ln_final"})
+    if has(stack.config, "hashing"):
+        states = _of_two_streams(recorded)
+    else:
+        states = recorded.layers(kind, "resid_pre")[:1] + recorded.layers(kind, "resid_post")
+    for site, name in ((1, "convolution"), (-1, "ln_final")):  # DeBERTa's follows its first layer
+        if Site(kind, 0, name) in recorded.tensors and not has(stack.config, "hashing"):
+            states[site] = recorded[kind, 0, name]
+    return torch.stack([state[0] for state in states])
 
 
-def _reversible(model: Any, layers: tuple[AttentionLayer, ...], inputs: Mapping[str, Any]) -> Tensor:
-    """A Reformer has two streams: attention adds to the first, the feed-forward part to the second.
-
-    Here no norm follows the last block yet.
-    """
-    ids = inputs["input_ids"]
-    recorder = Recorder(model)
-    begin = layers[0].path("embeddings")
-    adds = [(layer.path(layer.names.out), layer.path("encoder.layers.{i}.feed_forward")) for layer in layers]
-    recorder.record(begin, *(path for pair in adds for path in pair))
-    hashed(model, ids)
-
-    def of(path: str) -> Tensor:
-        output: Tensor = recorder.calls(path)[0].output[0][: ids.shape[1]]
-        return output
-
-    first = second = of(begin)
-    states = [torch.cat((first, second), dim=-1)]
-    for attention, forward in adds:
-        first = first + of(attention)
-        second = second + of(forward)
-        states.append(torch.cat((first, second), dim=-1))
-    return torch.stack(states)
+def part_of(checkpoint: Checkpoint, inputs: Mapping[str, Any], side: str | None) -> tuple[Any, Mapping[str, Any]]:
+    """The part of a model that reads, and its inputs: the whole of an encoder-decoder, unless its encoder is asked."""
+    model: Any = checkpoint.model
+    if not checkpoint.spec.offers("rewrites"):
+        return getattr(model, "base_model", model), inputs
+    if side != "encoder":
+        return model, inputs
+    return model.get_encoder(), {name: inputs[name] for name in ("input_ids", "attention_mask") if name in inputs}
 
 
+def _of_two_streams(recorded: Run) -> list[Tensor]:
+    """Attention adds to a Reformer's first stream, the feed-forward part to the second; the last has no norm yet."""
+    second, first = recorded.layers("decoder", "resid_pre"), recorded.layers("decoder", "resid_mid")
+    last = second[-1] + recorded.layers("decoder", "mlp_out")[-1]
+    pairs = zip((second[0], *first), (*second, last), strict=True)
+    return [torch.cat(pair, dim=-1) for pair in pairs]
+
+
+def _of_the_library(checkpoint: Checkpoint, part: Any, inputs: Mapping[str, Any], side: str | None) -> Tensor:
+    """The states of an architecture whose layers have no names here, as transformers returns them."""
+    output = run(part, {**inputs, "output_hidden_states": True}).output
+    decodes = checkpoint.spec.offers("rewrites") and side != "encoder"
+    hidden_states: Sequence[Tensor] = output.decoder_hidden_states if decodes else output.hidden_states
+    if "target_mapping" in inputs:  # XLNet alternates both streams
+        hidden_states = hidden_states[1::2]
+    if not all(isinstance(state, torch.Tensor) for state in hidden_states):
+        raise InputUnusable(
+            f"{checkpoint.spec.name} has several states for its text after each layer, so that a token has no "
+            "single one. Models whose layers have a state for every token work, such as BERT."
+        )
+    if len({state.shape[-1] for state in hidden_states}) > 1:
+        raise InputUnusable(
+            f"{checkpoint.spec.name} projects its states to another size after the last layer, so that layers "
+            "cannot be compared here. Models whose states have one size work, such as GPT-2."
+        )
+    if len({state.shape[1] for state in hidden_states}) > 1:
+        raise InputUnusable(
+            f"{checkpoint.spec.name} pools neighboring tokens between its layers, so that a token has no state "
+            "after each of them. Models whose layers have a state for every token work, such as BERT."
+        )
+    return torch.stack([state[0] for state in hidden_states])
+
+
+EMBEDDINGS = {"token": "embed", "position": "pos_embed", "segment": "type_embed", "language": "lang_embed"}
+"""The site of each summand of the input embeddings."""
 SUMMANDS = {
     "token": (r"E[w_t]", "the tokens of the text"),
     "position": (r"P[t]", "their positions"),
@@ -121,14 +122,10 @@ def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Ste
     """
     attn = next(iter(attention_layers(checkpoint).values()))[0]
     plan = blueprint_of(attn)
-    recorder = Recorder(private_twin(checkpoint))
-    scene = Scene(recorder, plan, attn, 0)
-    paths = [attn.path(name) for name in (*plan.embedding.values(), *plan.after_embedding.values())]
-    recorder.record(*(path for path in paths if exists(recorder.model, path)))
-    recorder.length = int(inputs["input_ids"].shape[1])
-    by_layer(checkpoint, recorder.model, inputs, "encoder")
+    part, inputs = part_of(checkpoint, inputs, "encoder")
+    recorded = run(part, inputs, keep={*EMBEDDINGS.values(), "ln_embed", "embed_proj"})
     with torch.inference_mode():
-        return tuple(embedding(scene, recorder.length))
+        return tuple(embedding(Scene(recorded, checkpoint.model, plan, attn), int(inputs["input_ids"].shape[1])))
 
 
 def embedding(scene: Scene, length: int) -> list[Step]:
@@ -137,7 +134,7 @@ def embedding(scene: Scene, length: int) -> list[Step]:
     steps: list[Step] = []
     for name, path in ((name, attn.path(path)) for name, path in plan.embedding.items()):
         formula, outside = SUMMANDS[name]
-        values = _summand(scene, path, length)
+        values = _summand(scene, name, path, length)
         if values is None:
             continue
         if name == "token" and _scaled(scene, path):
@@ -152,23 +149,23 @@ def embedding(scene: Scene, length: int) -> list[Step]:
         sources = tuple(summand.slug for summand in steps)
         steps.append(step("embedding", "sum", formula, total, sources=sources, residual=True))
     for name, path in ((name, attn.path(path)) for name, path in plan.after_embedding.items()):
-        if exists(scene.recorder.model, path):
+        if exists(scene.model, path):
             before = steps[-1].slug
             if name == "norm":
                 steps.append(norm(scene, "embedding", path, before, residual=True))
             else:
                 note = remark("projection")
-                values = scene.out(path)
+                values = scene.of_stack("embed_proj")
                 steps.append(
                     step("embedding", name, "X W", values, note=note, path=path, sources=(before,), residual=True)
                 )
     return steps
 
 
-def _summand(scene: Scene, path: str, length: int) -> Tensor | None:
+def _summand(scene: Scene, name: str, path: str, length: int) -> Tensor | None:
     """(n or 1, w) a summand of the input embeddings; None where the model lacks it or did not use it."""
-    if exists(scene.recorder.model, path):
-        return scene.out(path) if scene.recorder.calls(path) else None
+    if exists(scene.model, path):
+        return scene.of_stack(EMBEDDINGS[name]) if scene.has(EMBEDDINGS[name]) else None
     backbone, _, name = path.rpartition(".")
     buffer: Tensor | None = getattr(scene.module(backbone), name, None)  # CTRL's sinusoids
     return None if buffer is None else buffer[:length]

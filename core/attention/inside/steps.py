@@ -24,13 +24,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.attention.architectures.recording import Recorder
-from core.attention.architectures.scores import AttentionScores, by_head
+from core.attention.scores import AttentionScores, by_head
 from core.attention.trace import Floats
 from core.content import content
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
-from core.run.run import Run
+from core.run.run import Kind, Run, Site
 from core.run.sites import Blueprint, SubLayer
 
 Part = Literal["embedding", "attention", "cross-attention", "feed-forward", "end"]
@@ -95,35 +94,30 @@ def step(
 class Scene:
     """A recorded forward pass, and the block of it that is shown."""
 
-    recorder: Recorder
+    recorded: Run
+    model: Any
     plan: Blueprint
     attn: AttentionLayer
     """The block's own attention."""
-    count: int
-    """Which call of the block's modules, where layers share them."""
     task: str | None = None
     """Whose adapters run; None where none do."""
-    recorded: Run | None = None
-    """The run of the same pass; None where the model's attention is not ours."""
+
+    def at(self, name: str, layer: int | None = None, kind: Kind | None = None) -> Tensor:
+        """(n, w) a site of the block, or of another layer or kind, for the first row."""
+        return self.recorded[kind or self.attn.kind, self.attn.layer if layer is None else layer, name][0]
+
+    def of_stack(self, name: str) -> Tensor:
+        """(n, w) a site of the whole stack for the first row; positions may have no rows."""
+        tensor = self.recorded[self.attn.stack.kind, 0, name]
+        return tensor if tensor.dim() < 3 else tensor[0]
+
+    def has(self, name: str) -> bool:
+        """Whether a site of the whole stack was passed."""
+        return Site(self.attn.stack.kind, 0, name) in self.recorded.tensors
 
     def module(self, path: str) -> Any:
         """The module at a whole path."""
-        return self.recorder.model.get_submodule(path)
-
-    def out(self, path: str) -> Tensor:
-        """(n, w) the output of a module for the first row."""
-        back = self.recorder.calls(path)[self._call(path)].output
-        return self.first(back[0] if isinstance(back, tuple) else back)
-
-    def into(self, path: str) -> Tensor:
-        """(n, w) the input of a module for the first row."""
-        return self.first(next(iter(self.recorder.calls(path)[self._call(path)].inputs.values())))
-
-    def first(self, tensor: Tensor) -> Tensor:
-        """The first row of a batch; XLNet has tokens before rows; tensors without a batch axis stay as they are."""
-        if tensor.dim() < 3:
-            return tensor
-        return tensor[:, 0] if self.attn.names.score == "two_stream" else tensor[0][: self.recorder.length]
+        return self.model.get_submodule(path)
 
     def bias(self, path: str, name: str) -> str:
         """LaTeX for the bias of a projection, where it has one."""
@@ -132,10 +126,7 @@ class Scene:
     def existing(self, *names: str) -> str:
         """The whole path of the first of these that the model has, or ""."""
         paths = (self.attn.path(name) for name in names if name)
-        return next((path for path in paths if exists(self.recorder.model, path)), "")
-
-    def _call(self, path: str) -> int:
-        return self.count if len(self.recorder.calls(path)) > 1 else 0
+        return next((path for path in paths if exists(self.model, path)), "")
 
 
 def exists(model: Any, path: str) -> bool:
@@ -320,12 +311,9 @@ def _weights(scores: AttentionScores) -> Tensor:
 def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
     """The weighted sums of the values, and the projection of all heads together."""
     assert scores.attention_output is not None
+    path = attn.path(attn.names.out or attn.names.module)
     mix = by_head(scores.attention_output, scores.attention_output.shape[-1] // attn.heads)
-    if scene.recorded is not None and not attn.names.out:  # XLNet, whose projection is no module
-        path, out, bias = attn.module, scene.recorded[attn.kind, attn.layer, "attn_out"][0], ""
-    else:
-        path = attn.path(attn.names.out)
-        out, bias = scene.out(path), scene.bias(path, "b^O")
+    out, bias = scene.at("attn_out", attn.layer, attn.kind), scene.bias(path, "b^O") if attn.names.out else ""
     sources = [at["values"], slug(part, "weights"), *([at["global values"]] if "global values" in at else [])]
     note = remark("global mix") if scores.of_global is not None else ""
     mixed = step(part, "mix", r"O_h = A_h V_h", mix, HEADS, note, path=attn.module, sources=tuple(sources))
@@ -347,18 +335,31 @@ def feed_forward(scene: Scene, read: str) -> list[Step]:
         if path:
             symbol = "G" if name == "gate" else "U"
             formula = f"{symbol} = X W_{letter}{scene.bias(path, f'b_{letter}')}"
-            steps.append(step(part, name, formula, scene.out(path), axes, path=path, sources=(read,)))
+            values = scene.at("mlp_gate" if name == "gate" else "mlp_pre")
+            steps.append(step(part, name, formula, values, axes, path=path, sources=(read,)))
     formula = r"H = \phi(G) \odot U" if gate else r"H = \phi(U)"
     sources = tuple(projected.slug for projected in steps)
     active = step(
-        part, "activation", formula, scene.into(outer), axes, remark("function", function=function), sources=sources
+        part, "activation", formula, scene.at("mlp_post"), axes, remark("function", function=function), sources=sources
     )
     formula = f"Y = H W_2{scene.bias(outer, 'b_2')}"
-    return [*steps, active, step(part, "outer", formula, scene.out(outer), path=outer, sources=(active.slug,))]
+    return [*steps, active, step(part, "outer", formula, scene.at("mlp_out"), path=outer, sources=(active.slug,))]
 
 
-def norm(scene: Scene, part: Part, path: str, source: str, name: str = "norm", *, residual: bool = False) -> Step:
-    """The output of a norm of the step ``source``."""
+NORMS: dict[Part, str] = {
+    "embedding": "ln_embed",
+    "attention": "ln1",
+    "cross-attention": "ln_cross",
+    "feed-forward": "ln2",
+    "end": "ln_final",
+}
+"""The site of a norm by part of the block."""
+
+
+def norm(
+    scene: Scene, part: Part, path: str, source: str, name: str = "norm", *, site: str = "", residual: bool = False
+) -> Step:
+    """The output of a norm of the step ``source``; ``site`` where it is not that of the part."""
     own = scene.module(path)
     if not hasattr(own, "weight"):
         formula, note = "X", remark("no norm")
@@ -368,10 +369,12 @@ def norm(scene: Scene, part: Part, path: str, source: str, name: str = "norm", *
     else:
         formula = r"\gamma \odot X / \sqrt{\tfrac{1}{w} \sum_i X_i^2 + \epsilon}"
         note = remark("RMSNorm")
-    return step(part, name, formula, scene.out(path), note=note, path=path, sources=(source,), residual=residual)
+    values = scene.of_stack(NORMS[part]) if part in ("embedding", "end") else scene.at(site or NORMS[part])
+    return step(part, name, formula, values, note=note, path=path, sources=(source,), residual=residual)
 
 
-_ADAPTER_MODULES = ("down", "up", "norm")
+ADAPTER: dict[Part, str] = {"attention": "attn", "feed-forward": "mlp"}
+"""The beginning of the sites of an adapter by part of the block."""
 
 
 def adapter_paths(task: str, layer: int) -> dict[SubLayer, str]:
@@ -380,20 +383,15 @@ def adapter_paths(task: str, layer: int) -> dict[SubLayer, str]:
     return {"attention": f"{both}{2 * layer}", "feed-forward": f"{both}{2 * layer + 1}"}
 
 
-def adapter_modules(task: str, layer: int) -> list[str]:
-    """The modules to record while the task's adapters run."""
-    return [f"{path}.{name}" for path in adapter_paths(task, layer).values() for name in _ADAPTER_MODULES]
-
-
-def adapter(scene: Scene, part: Part, own: str, end: str, output: Step) -> list[Step]:
+def adapter(scene: Scene, part: Part, end: str, output: Step) -> list[Step]:
     """The adapter's update of ``output`` (n, w), and the sum.
 
     Args:
-        own: path of the adapter.
         end: path of the last module of the sub-layer; the tree has its adapter below it.
     """
     narrow = ("token", "bottleneck")
-    down, bent, up = scene.out(f"{own}.down"), scene.into(f"{own}.up"), scene.out(f"{own}.up")
+    half = ADAPTER[part]
+    down, bent, up = (scene.at(f"{half}_adapter_{name}") for name in ("down", "mid", "up"))
     at = f"{end}.adapter"
     total = torch.from_numpy(output.values.copy()) + up
     steps = [

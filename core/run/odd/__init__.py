@@ -16,6 +16,7 @@ MODULES = {
     "gpt_neo": "local",
     "longformer": "window",
     "openai-gpt": "local",
+    "reformer": "reformer",
     "xlm": "xlm",
     "xlnet": "two_streams",
 }
@@ -24,7 +25,6 @@ COMPONENTS = ("c2c", "c2p", "p2c")
 """The terms of DeBERTa's scores: content to content, content to position, position to content."""
 TWO_STREAM = ("content", "position", "content bias", "position bias")
 """The four terms of Transformer-XL's scores, of which XLNet's has a fifth for segments."""
-PENDING = ("reformer",)
 
 
 def install(model_type: str, modules: Iterable[Any]) -> None:

@@ -16,12 +16,12 @@ import streamlit as st
 from pydantic import Field
 
 from core import session
-from core.attention.architectures.layout import blueprint_of
-from core.attention.architectures.vectors import attention_layers
 from core.attention.inside.block import Side, Wire, wires
 from core.attention.inside.block import block as block_of
 from core.attention.inside.lens import LensTrajectory, trajectory
 from core.attention.inside.steps import Step
+from core.attention.layers import blueprint_of
+from core.attention.scores import attention_layers
 from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content

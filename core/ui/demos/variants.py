@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from core.attention.architectures.disentangled import ScoreComponents, predict_without_components, score_components
+from core.attention.disentangled import ScoreComponents, predict_without_components, score_components
 from core.attention.inside.lens import predictions_by_layer
 from core.figures import block as figures
 from core.language import bilingual

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from core import session
-from core.attention.architectures.disentangled import ScoreComponents
+from core.attention.disentangled import ScoreComponents
 from core.checkpoints.families.architectures import Trait
 from core.figures.lines import Line
 from core.figures.vectors import score_sum

@@ -9,7 +9,7 @@ local           as dot_product, where the module itself masks what comes later (
                 root, in every other layer for the last tokens only (GPT-Neo: Black et al. 2021)
 rope            :math:`R_i q_i \cdot R_j k_j / \sqrt d`, pairs of numbers rotated by an angle that grows with the
                 position (Su et al. 2021), where several heads may share a key (Ainslie et al. 2023)
-disentangled    content and distance by themselves: `core.attention.architectures.disentangled`
+disentangled    content and distance by themselves: `core.attention.disentangled`
 two_stream      content and distance, with vectors that every query shares: `core.run.odd.two_streams`
 sliding_window  :math:`q_i \cdot k_j / \sqrt d` in a window, :math:`q^g_i \cdot k^g_j / \sqrt d` in the row of a global
                 token (Longformer: Beltagy et al. 2020)
@@ -27,18 +27,21 @@ Legend: H heads, Q queries, K keys, n tokens, d head dimension, w hidden size, r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from core.attention.architectures.recording import ModuleCall, Recorder
-from core.attention.trace import map_note
+import numpy as np
+
+from core.attention.layers import library_errors, plan_of, refuse
+from core.attention.trace import Floats, MapKind, frozen, map_note
+from core.checkpoints.spec import Checkpoint
+from core.errors import ScoresUnreadable
+from core.language.segments import SEGMENT, run_text
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Run, Site
-from core.sparse.reformer import SEED, buckets_of, count_shared_rounds, local_mask, rotations, with_itself
 
-EPSILON = 1e-6
-"""The epsilon that transformers adds to the mean square of a Reformer's query."""
 _GLOBAL = ("q_global", "k_global", "v_global")
 
 
@@ -119,68 +122,6 @@ def notes_of(recorded: Run, kind: Kind) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def record_layer(recorder: Recorder, layer: AttentionLayer) -> None:
-    """Record everything that :func:`attention_scores` reads."""
-    names = layer.names
-    recorder.record(layer.module)
-    if names.out:
-        recorder.record(layer.path(names.out))
-    parts = [name.partition(":")[0] for name in names.parts.split()]
-    if names.score == "lsh":
-        parts += _hashed_projections(recorder.model.get_submodule(layer.module))
-    recorder.record(*(f"{layer.module}.{name}" for name in parts))
-
-
-def attention_scores(recorder: Recorder, layer: AttentionLayer, count: int = 0) -> AttentionScores:
-    """The scores of a layer's attention in a run recorded after :func:`record_layer`.
-
-    Args:
-        count: the number of the call, where layers share modules.
-
-    Raises:
-        NoAttentionMatrix: an unknown variant of the scores.
-    """
-    calls, own = recorder.calls(layer.module), recorder.model.get_submodule(layer.module)
-    call = calls[count] if calls else ModuleCall({}, (None,))  # parts of sparse attention are called one by one
-    if layer.names.score == "lsh":
-        return _lsh(recorder, layer, call)
-    projected = [_projected(recorder, layer, name, count) for name in layer.names.parts.split()]
-    width = projected[0].shape[-1] // layer.heads
-    query, key, value = (by_head(vectors, width) for vectors in projected)
-    factor = {"root": width**-0.5, "one": 1.0}.get(layer.names.scale) or float(own.scaling)  # type: ignore[arg-type]
-    mask, joined = call.inputs.get(layer.names.mask), recorder.calls(layer.path(layer.names.out))[count].inputs
-    scores = AttentionScores(
-        query,
-        spread(key, layer.heads),
-        spread(value, layer.heads),
-        {},
-        # a mask that is added: 0 where a key may be attended to, hugely negative elsewhere
-        None if mask is None else (mask[None] if mask.dim() < 3 else mask[0]) > -1,
-        None if call.output[-1] is None else call.output[-1][0],
-        factor,
-        _first_row(next(iter(joined.values()))),
-    )
-    if layer.names.score == "rope":
-        scores = _rotated(scores, key, *(part[0] for part in call.inputs["position_embeddings"]))
-    scores.terms["content"] = scores.query @ scores.key.transpose(-1, -2) * factor
-    return scores
-
-
-def _projected(recorder: Recorder, layer: AttentionLayer, name: str, count: int) -> Tensor:
-    """(n, w) the output of a projection for the first row."""
-    name, _, part = name.partition(":")
-    whole = _first_row(recorder.calls(f"{layer.module}.{name}")[count].output)
-    if not part:
-        return whole
-    number, parts = (int(n) for n in part.split("/"))
-    return whole.chunk(parts, dim=-1)[number]
-
-
-def _first_row(tensor: Tensor) -> Tensor:
-    """The first row of a batch; block-sparse BigBird has no batch axis."""
-    return tensor[0] if tensor.dim() > 2 else tensor
-
-
 def by_head(vectors: Tensor, width: int) -> Tensor:
     """(n, w) to (H, n, d)."""
     return vectors.reshape(len(vectors), -1, width).transpose(0, 1)
@@ -199,48 +140,51 @@ def rotate(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat((first * cos + torch.cat((-upper, lower), dim=-1) * sin, vectors[..., width:]), dim=-1)
 
 
-def _rotated(scores: AttentionScores, key: Tensor, cos: Tensor, sin: Tensor) -> AttentionScores:
-    return replace(
-        scores,
-        query=rotate(scores.query, cos, sin),
-        key=spread(rotate(key, cos, sin), len(scores.query)),
-        before_rope=(scores.query, key),
-    )
+def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLayer, ...]]:
+    """The attention layers of a checkpoint by kind.
+
+    Raises:
+        NoAttentionMatrix: the architecture has no attention matrix, or its scores are unknown.
+    """
+    plan = plan_of(checkpoint)
+    for stack in plan.stacks:
+        refuse(stack.type)
+    if not plan.layers:
+        raise ScoresUnreadable(
+            f"{checkpoint.spec.name} is of the type “{plan.stacks[0].type[:40]}”, whose queries, keys and heads cannot "
+            "be read here. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
+        )
+    return plan.layers
 
 
-def _hashed_projections(own: Any) -> tuple[str, ...]:
-    """The names of the projections of a Reformer's layer, LSH or local."""
-    return ("query_key", "value") if hasattr(own, "query_key") else ("query", "key", "value")
+def scores_by_layer(
+    checkpoint: Checkpoint, inputs: Mapping[str, Any], segment: int = SEGMENT
+) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:
+    """The scores of every attention layer in one pass, by kind.
+
+    Args:
+        checkpoint: its shared model is only read.
+        inputs: tensors of one row, named as the model's forward pass takes them. Kinds and rows are those of the maps
+            of `core.attention.capture`, but for a cross-attention's rows, which are here all of the decoder's: with a
+            ``target_mapping`` XLNet's streams are ``decoder`` and ``query``, the latter with a row for each target; a
+            long text of a Transformer-XL is read in segments, and a remembered token has the key of its own segment.
+        segment: tokens of such a segment.
+
+    Raises:
+        NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
+    """
+    by_kind = attention_layers(checkpoint)
+    with library_errors(checkpoint.model):
+        recorded = run_text(checkpoint.model, inputs, KEPT, segment=segment)
+    if inputs.get("target_mapping") is not None:  # both streams of each layer
+        layers = tuple(layer for of_kind in by_kind.values() for layer in of_kind)
+        by_kind = {"decoder": layers, "query": layers}
+    return {
+        kind: [(layer, scores_of(recorded, kind, layer.layer)) for layer in of_kind]
+        for kind, of_kind in by_kind.items()
+    }
 
 
-def _lsh(recorder: Recorder, layer: AttentionLayer, call: ModuleCall) -> AttentionScores:
-    """Without the padding of the last chunk; the pass does not return weights, so they are computed here."""
-    own: Any = recorder.model.get_submodule(layer.module)
-    n, chunk = recorder.length, int(own.chunk_length)
-    calls = (recorder.calls(f"{layer.module}.{name}")[0] for name in _hashed_projections(own))
-    projected = [_first_row(projection.output)[:n] for projection in calls]
-    query, *keys, value = (by_head(vectors, vectors.shape[-1] // layer.heads) for vectors in projected)
-    factor = query.shape[-1] ** -0.5
-    rounds: dict[str, Tensor] = {}
-    if keys:
-        (key,), allowed = keys, local_mask(query.shape[1], chunk)[None]
-    else:
-        key = query * torch.rsqrt(query.square().mean(-1, keepdim=True) + EPSILON)
-        config = own.config
-        rotation = rotations(layer.heads, query.shape[-1], int(config.num_hashes), int(config.num_buckets), SEED)
-        times = count_shared_rounds(buckets_of(query[None], rotation)[0], chunk)
-        allowed = with_itself(times) > 0
-        if bool((times > 1).any()):
-            rounds["rounds"] = times.clamp(min=1).log()
-    scores = AttentionScores(
-        query,
-        key,
-        value,
-        {"content": query @ key.transpose(-1, -2) * factor} | rounds,
-        allowed,
-        None,
-        factor,
-        _first_row(call.output.hidden_states)[:n],
-        shared=not keys,
-    )
-    return replace(scores, weights=scores.score.softmax(-1))
+def stacked(layers: Sequence[Tensor]) -> Floats:
+    """A tensor for each layer as one array, read-only."""
+    return frozen(np.stack([layer.float().cpu().numpy() for layer in layers]))
