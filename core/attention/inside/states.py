@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from core.attention.inside.steps import Scene, Step, exists, norm, remark, step
-from core.attention.layers import blueprint_of, plan_of, stacks
+from core.attention.layers import blueprint_of, stacks
 from core.attention.scores import attention_layers
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
@@ -44,7 +44,7 @@ def by_layer(
     """
     stack = stacks(checkpoint)[0 if side == "encoder" else -1]
     part, inputs = part_of(checkpoint, inputs, side)
-    if not plan_of(checkpoint).attends:
+    if stack.blueprint is None:
         return _of_the_library(checkpoint, part, inputs, side)
     kind: Kind = "query" if "target_mapping" in inputs else stack.kind
     recorded = run(part, inputs, keep={"resid_pre", "resid_mid", "resid_post", "mlp_out", "convolution", "ln_final"})
