@@ -84,7 +84,7 @@ def attend(
     run, place = CURRENT.get(), vars(module).get("_attends")
     if run is None or place is None:
         scores = sum(given.values(), start=_product(query, key, factor, softcap, apart))
-        pattern = _softmax(_masked(scores, attention_mask), s_aux)
+        pattern = _softmax(_mask(scores, attention_mask), s_aux)
         pattern = functional.dropout(pattern, p=dropout, training=module.training)
         if run is not None:
             run.unplaced.append((module, pattern))
@@ -105,29 +105,33 @@ def attend(
     edited = (run.at(Site(kind, layer, f"terms.{name}"), term) for name, term in summands.items())
     scores = sum(edited, start=next(edited))
     scores = run.at(Site(kind, layer, "scores"), scores)
-    scores = _masked(scores, _seen(run, kind, layer, scores, attention_mask))
+    names = ("scores", *(f"terms.{name}" for name in summands))
+    if any(run.wants(Site(kind, layer, name)) for name in names):
+        scores = scores.clone()
+    scores = _mask(scores, _seen(run, kind, layer, scores, attention_mask))
     pattern = run.at(Site(kind, layer, "pattern"), _softmax(scores, s_aux))
     z = run.at(Site(kind, layer, "z"), _mixed(pattern, value, apart).transpose(1, 2))
     return z.contiguous(), pattern
 
 
 def _product(query: Tensor, key: Tensor, factor: float, softcap: float | None, apart: Apart | None) -> Tensor:
-    scores: Tensor = query @ key.transpose(-1, -2) * factor
+    scores: Tensor = (query @ key.transpose(-1, -2)).mul_(factor)
     if apart is not None:
-        scores = scores.index_copy(-2, apart.at, apart.query @ apart.key.transpose(-1, -2) * factor)
+        scores.index_copy_(-2, apart.at, apart.query @ apart.key.transpose(-1, -2) * factor)
     return (scores / softcap).tanh() * softcap if softcap else scores
 
 
 def _mixed(pattern: Tensor, value: Tensor, apart: Apart | None) -> Tensor:
     """(R, H, Q, d) the weighted sums of the values."""
     z = pattern @ value
-    return z if apart is None else z.index_copy(-2, apart.at, pattern[..., apart.at, :] @ apart.value)
+    return z if apart is None else z.index_copy_(-2, apart.at, pattern[..., apart.at, :] @ apart.value)
 
 
-def _masked(scores: Tensor, mask: Tensor | None) -> Tensor:
+def _mask(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """The scores, which are written to: a copy of those of a long text takes as long as their product."""
     if mask is None:
         return scores
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores + mask
+    return scores.masked_fill_(~mask, torch.finfo(scores.dtype).min) if mask.dtype == torch.bool else scores.add_(mask)
 
 
 def _softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:

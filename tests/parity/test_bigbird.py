@@ -8,6 +8,8 @@ import torch
 from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
+from core.language.fill_mask import predict_together, probabilities
+from core.language.fill_mask import prepare as prepare_masks
 from core.patterns import mask
 from core.patterns.layout import RANDOM as DRAWN
 from core.patterns.layout import Sparsity
@@ -15,6 +17,7 @@ from core.run.odd.blocks import attended
 from core.run.prepare import prepare
 from core.sparse.bigbird import Gather, forward, sparse_attention
 from core.sparse.encoder import by_mask
+from tests import tinyfamilies
 
 BLOCK, RANDOM = 4, 2
 LONG = 96  # 24 blocks: well above (5 + 2 r) = 9
@@ -183,3 +186,17 @@ def test_a_configuration_with_full_attention_has_it():
     with torch.no_grad():
         found, expected = prepared("original_full")(ids).logits, make("original_full")(ids).logits
     torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["big_bird", "longformer"])
+def test_predictions_of_a_batch_are_those_of_each_text_and_of_the_whole_pass(name):
+    checkpoint = tinyfamilies.make(name)
+    texts = [prepare_masks(checkpoint, text) for text in ("A [MASK].", " ".join([tinyfamilies.PLAIN] * 4) + " [MASK]")]
+    together = predict_together(checkpoint, [(text,) for text in texts])
+    for text, (found,) in zip(texts, together, strict=True):
+        ids = torch.tensor([text.ids])
+        with torch.no_grad():
+            logits = checkpoint.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+        expected = logits[0, text.positions[0]].softmax(-1)
+        np.testing.assert_allclose(found.probabilities, expected[list(found.ids)], atol=1e-5)
+        torch.testing.assert_close(probabilities(checkpoint, text)[0], expected, atol=1e-5, rtol=1e-4)

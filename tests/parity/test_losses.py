@@ -45,15 +45,16 @@ def test_masked_tokens(slug: str) -> None:
         assert place.bits == pytest.approx(place.nats / math.log(2))
 
 
-def test_masked_tokens_in_the_second_segment() -> None:
-    checkpoint = checkpoints.load("atlas-bert")
+@pytest.mark.parametrize("slug", ["atlas-bert", "atlas-bigbird"])
+def test_masked_tokens_in_the_second_segment(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
     pair = next_sentence(TOKENS[1:5], TOKENS[5:10], ["x"], np.random.default_rng(2))
     example = masked.mask_pair(pair, ["well"], np.random.default_rng(3), rate=0.5)
     ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])])
     types = torch.tensor([[cell.segment for cell in example.source]])
     with torch.inference_mode():
-        theirs = checkpoint.model(input_ids=ids, token_type_ids=types, labels=_labels("atlas-bert", example)).loss
-        without = checkpoint.model(input_ids=ids, labels=_labels("atlas-bert", example)).loss
+        theirs = checkpoint.model(input_ids=ids, token_type_ids=types, labels=_labels(slug, example)).loss
+        without = checkpoint.model(input_ids=ids, labels=_labels(slug, example)).loss
     assert losses(checkpoint, example, "masks").mean == pytest.approx(float(theirs), rel=1e-4)
     assert float(theirs) != pytest.approx(float(without), rel=1e-3)
 

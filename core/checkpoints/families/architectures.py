@@ -152,9 +152,10 @@ def positions_of(config: Mapping[str, Any]) -> int | None:
 
 
 _HEADS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("bert", "mobilebert", "squeezebert"), lambda m: m.cls.predictions),
+    **dict.fromkeys(("bert", "mobilebert", "squeezebert", "big_bird"), lambda m: m.cls.predictions),
     **dict.fromkeys(
-        ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet"), lambda m: m.lm_head
+        ("roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "roberta-prelayernorm", "mpnet", "longformer"),
+        lambda m: m.lm_head,
     ),
     **dict.fromkeys(("electra", "convbert"), lambda m: lambda h: m.generator_lm_head(m.generator_predictions(h))),
     "albert": lambda m: m.predictions,

@@ -39,10 +39,8 @@ def attended(sparsity: Sparsity, n: int, layer: int, heads: int) -> Tensor:
 
 
 def spread(blocks: Tensor, size: int) -> Tensor:
-    """(..., B, B) values of blocks to (..., B b, B b) of tokens, far faster than by indexing."""
-    total = blocks.shape[-1]
-    wide = blocks[..., :, None, :, None].expand(*blocks.shape[:-1], size, total, size)
-    return wide.reshape(*blocks.shape[:-2], total * size, total * size)
+    """(..., B, B) values of blocks to (..., B b, B b) of tokens."""
+    return blocks.repeat_interleave(size, -1).repeat_interleave(size, -2)
 
 
 class FullSelfAttention(BigBirdSelfAttention):  # type: ignore[misc]
@@ -67,9 +65,10 @@ class BlockSelfAttention(FullSelfAttention):
         sparsity = Sparsity.of(self)
         seen = None if mask is None else as_allowed(mask)
         lengths = [n] if seen is None else (seen[:, 0, -1] * torch.arange(1, n + 1)).amax(-1).tolist()
-        texts = [attended(sparsity, length, self.seed, self.num_attention_heads) for length in lengths]
-        if all(bool(text.all()) for text in texts):
+        layer, heads = self.seed, self.num_attention_heads
+        if all(bool(_blocks(sparsity, sparsity.count_blocks(length), layer, heads).all()) for length in lengths):
             return mask
+        texts = (attended(sparsity, length, layer, heads) for length in lengths)
         near = torch.stack([functional.pad(text, (0, n - text.shape[-1]) * 2) for text in texts])
         return near if seen is None else near & seen
 
