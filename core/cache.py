@@ -55,7 +55,7 @@ class Cache:
         with self._lock:
             return self._bytes + self._in_use()
 
-    def get(self, key: Hashable, default: Any = None) -> Any:
+    def get(self, key: Hashable, default: object = None) -> Any:
         """The value stored under ``key``; ``default`` where there is none or it has expired."""
         with self._lock:
             value, _, until = self._stored.get(key, (default, 0, math.inf))
@@ -66,8 +66,9 @@ class Cache:
                 self._stored.move_to_end(key)
             return value
 
-    def put(self, key: Hashable, value: Any, seconds: float = math.inf) -> None:
+    def put(self, key: Hashable, value: object, seconds: float = math.inf) -> None:
         """Store ``value`` for ``seconds``, evicting others to make room; the latest is stored whatever its size."""
+        freeze(value)
         size, most = weigh(value) + weigh(key), self._most()
         with self._lock:
             self._drop(key)
@@ -132,7 +133,7 @@ class Cache:
         seconds: float = HOUR,
         state: Callable[[Mapping[str, Any]], Hashable] | None = None,
     ) -> Callable[P, T]:
-        """``compute`` with its results cached by its name and arguments; unhashable arguments count by ``repr``.
+        """``compute`` with its results cached by its name and arguments, which :func:`by_value` compares.
 
         ``state`` returns what else the result depends on, given the arguments.
         """
@@ -143,7 +144,7 @@ class Cache:
         def cached(*args: P.args, **kwargs: P.kwargs) -> T:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            arguments = tuple((argument, _hashable(value)) for argument, value in bound.arguments.items())
+            arguments = tuple((argument, by_value(value)) for argument, value in bound.arguments.items())
             key = (name, state(bound.arguments) if state else None, *arguments)
             return self.get_or_compute(key, lambda: compute(*args, **kwargs), seconds)
 
@@ -166,25 +167,47 @@ class Cache:
             self._bytes -= self._stored.pop(key)[1]
 
 
-def _hashable(value: Any) -> Hashable:
+def by_value(value: object) -> Hashable:
+    """A key that is equal for equal values, of arrays and collections, too.
+
+    Raises:
+        TypeError: an unhashable object of another kind.
+    """
     try:
         hash(value)
     except TypeError:
-        return repr(value)
-    return value  # type: ignore[no-any-return]
+        pass
+    else:
+        return value
+    if isinstance(value, np.ndarray):
+        return np.ndarray, value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Mapping):
+        return type(value), tuple((by_value(name), by_value(item)) for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(by_value, value))
+    if isinstance(value, Set):
+        return type(value), frozenset(map(by_value, value))
+    if is_dataclass(value):
+        return type(value), tuple(by_value(getattr(value, field.name)) for field in fields(value))
+    raise TypeError(f"Results cannot be stored by an argument of {type(value)}: it has no value to compare.")
 
 
-def weigh(value: Any) -> int:
+def freeze(value: object) -> None:
+    """Make all arrays of ``value`` read-only: it is shared from now on."""
+    for part in _parts(value):
+        if isinstance(part, np.ndarray):
+            part.setflags(write=False)
+
+
+def weigh(value: object) -> int:
     """Approximate bytes of ``value``: arrays, tensors, texts, collections and dataclasses, each object once.
 
-    Any other object counts without what it refers to, which may be shared, as a model is. Arrays become
-    read-only.
+    Any other object counts without what it refers to, which may be shared, as a model is.
     """
     total = 0
     for item in _parts(value):
         total += sys.getsizeof(item)
         if isinstance(item, np.ndarray):
-            item.setflags(write=False)
             if item.base is not None and not isinstance(item.base, np.ndarray):  # another library's memory
                 total += item.nbytes
         elif hasattr(item, "untyped_storage"):
@@ -192,10 +215,10 @@ def weigh(value: Any) -> int:
     return total
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _parts(value: object) -> Iterator[object]:
     """``value`` and everything that it contains, each object once."""
     seen: set[int] = set()
-    waiting = [value]
+    waiting: list[object] = [value]
     while waiting:
         item = waiting.pop()
         if id(item) in seen:

@@ -47,6 +47,14 @@ def vocabulary(
 
 
 @app.command()
+def mappings() -> None:
+    """Copy the mappings of the installed transformers from model types to classes."""
+    from lab.mappings import write_mappings
+
+    print(write_mappings())
+
+
+@app.command()
 def clip() -> None:
     """Train and measure the tiny CLIP of assets/clip on shapes that it draws."""
     from lab.clip import cli_clip

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core import session
-from core.cache import Cache, weigh
+from core.cache import Cache, by_value, weigh
 from core.settings import Settings, settings
 
 MB = 2**20
@@ -43,6 +43,26 @@ def test_bytes_are_those_of_all_that_belongs_to_a_result() -> None:
     nested = {"a": [Result("x" * 500, numbers)]}
     assert 4500 <= weigh(nested) < 5200
     assert weigh(Cache(lambda: 1)) < 200, "what is of another kind may belong to others"
+
+
+def test_arguments_are_compared_by_all_their_values() -> None:
+    sums: Callable[[object], float] = Cache(lambda: MB).wrap(lambda parts: float(np.sum(parts)))
+    zeros, one = np.zeros(5000), np.zeros(5000)
+    one[2500] = 1
+    assert repr(zeros) == repr(one)
+    assert (sums(zeros), sums(one), sums([zeros, one])) == (0, 1, 1)
+    assert by_value([zeros, {"a": one}]) == by_value([zeros.copy(), {"a": one.copy()}])
+    different: list[object] = [zeros, zeros.reshape(2, -1), zeros.astype(np.float32), [1, [2]], ([1], 2), {"a": [1]}]
+    different += [Result("a", zeros), Result("a", one), {1, 2}]
+    assert len({by_value(value) for value in different}) == len(different)
+    with pytest.raises(TypeError, match="no value to compare"):
+        by_value(bytearray(b"a"))
+
+
+def test_to_weigh_changes_nothing() -> None:
+    numbers = np.zeros(10)
+    weigh(numbers)
+    numbers[0] = 1
 
 
 def test_what_is_kept_cannot_be_changed() -> None:

@@ -1,17 +1,16 @@
 """What follows from a configuration: the kind of a model, its page, its positions, and the traits of its architecture.
 
-The mappings of transformers (``MODEL_FOR_..._MAPPING_NAMES``) decide the kind. Their module imports torch, so its
-source is parsed instead: the mappings are literals, and pages that only read stay light.
+The mappings of transformers (``MODEL_FOR_..._MAPPING_NAMES``) decide the kind. Their module imports torch, and pages
+that only read stay light: ``mappings.json`` is a copy, which ``python -m lab mappings`` writes and a test compares.
 """
 
 from __future__ import annotations
 
-import ast
+import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,28 +65,18 @@ def traits_of(architecture: str | None) -> frozenset[Trait]:
 
 @lru_cache(maxsize=1)
 def tables() -> dict[Kind, dict[str, str]]:
-    """For each kind, the mapping of transformers from model type to class name; empty without transformers."""
-    return {family.kind: _mappings().get(family.table, {}) for family in FAMILIES.values() if family.table}
+    """For each kind, the mapping of transformers from model type to class name."""
+    return {family.kind: mappings()[family.table] for family in FAMILIES.values() if family.table}
 
 
 @lru_cache(maxsize=1)
-def _mappings() -> dict[str, dict[str, Any]]:
-    """All mappings of transformers from model type to class name, by their names there."""
-    spec = find_spec("transformers")
-    if spec is None or spec.origin is None:
-        return {}
-    mappings: dict[str, dict[str, Any]] = {}
-    source = (Path(spec.origin).parent / "models" / "auto" / "modeling_auto.py").read_text(encoding="utf-8")
-    for statement in ast.parse(source).body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(args=[ast.List(elts=pairs)])) if (
-                _MAPPING.fullmatch(name)
-            ):  # one ends with the items of another
-                mappings[name] = dict(ast.literal_eval(pair) for pair in pairs if isinstance(pair, ast.Tuple))
-    return mappings
+def mappings() -> dict[str, Any]:
+    """All mappings of transformers from model type to class name, or to several, by their names there."""
+    named: dict[str, Any] = json.loads(Path(__file__).with_name("mappings.json").read_text(encoding="utf-8"))
+    return named
 
 
-_MAPPING = re.compile(r"MODEL_(?:FOR_(\w+)_)?MAPPING_NAMES")
+MAPPING = re.compile(r"MODEL_(?:FOR_(\w+)_)?MAPPING_NAMES")
 
 
 def purpose_of(class_name: str) -> str | None:
@@ -95,8 +84,8 @@ def purpose_of(class_name: str) -> str | None:
 
     Empty for a model without a head; None where no mapping has the class.
     """
-    for name, mapping in _mappings().items():
-        if class_name in mapping.values() and (match := _MAPPING.fullmatch(name)):
+    for name, mapping in mappings().items():
+        if class_name in mapping.values() and (match := MAPPING.fullmatch(name)):
             return (match[1] or "").replace("_", " ").lower()
     return None
 
