@@ -121,6 +121,7 @@ def test_the_parts_add_up_to_the_layer(degree: int) -> None:
     assert result.layer_error < 1e-5 * result.largest
     assert result.attention_error < 1e-4
     assert result.reduced_bytes == result.tokens * 256 * 4
+    assert (result.inner, result.head_width) == (1024, 32)
     assert result.parameters * degree == result.whole  # norms and output biases, which are copied, are left out
     assert result.whole == 3 * 256 * 256 + 3 * 256 + 256 * 256 + 2 * 256 * 1024 + 1024
 
