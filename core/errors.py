@@ -77,10 +77,6 @@ class NoAttentionMatrix(AtlasError):
     """This architecture, or this mode of it, has no attention matrix to show."""
 
 
-class ScoresUnreadable(NoAttentionMatrix):
-    """There may be attention weights, but the queries and keys that they come from cannot be read."""
-
-
 class UnknownTask(AtlasError):
     """A sequence-to-sequence checkpoint does not offer this task."""
 

@@ -39,7 +39,6 @@ from core.attention.layers import (
     library_errors,
     plan_of,
     refuse,
-    weights_of_layers,
     weights_returned,
 )
 from core.attention.scores import attention_layers, notes_of, stacked
@@ -85,7 +84,7 @@ def own_maps(
         vectors: with queries and keys.
         first: the decoder's row of the first row of the cross-attention.
     """
-    if not plan_of(checkpoint).attends:
+    if not plan_of(checkpoint).layers:
         if vectors:
             attention_layers(checkpoint)  # which says why they cannot be read
         return _returned_maps(checkpoint, inputs, axes, first)
@@ -121,12 +120,14 @@ def _map_of(
 def _returned_maps(
     checkpoint: Checkpoint, inputs: Mapping[str, Any], axes: Mapping[MapKind, tuple[Tokens, Tokens]], first: int
 ) -> dict[MapKind, AttentionMap]:
-    """The maps that the library returns, where it does not say by which scores; see :func:`own_maps`."""
-    found = weights_returned(checkpoint, inputs)
-    return {
-        kind: _map(kind, checkpoint.model, layers, *axes[kind], start=first if kind == "cross" else 0)
-        for kind, layers in found.items()
-    }
+    """The maps that the library returns, of a model whose attention is its own; arguments as of :func:`own_maps`."""
+    maps: dict[MapKind, AttentionMap] = {}
+    for kind, layers in weights_returned(checkpoint, inputs).items():
+        queries, keys = axes[kind]
+        causal = frozen(np.tri(len(keys), dtype=np.bool_)[None, None]) if kind == "decoder" else None
+        weights = stacked([layer[0, :, first if kind == "cross" else 0 :] for layer in layers])
+        maps[kind] = AttentionMap(kind, queries, keys, weights, causal)
+    return maps
 
 
 def _together(allowed: Sequence[Any], weights: Floats) -> Bools:
@@ -326,20 +327,6 @@ def _checked(checkpoint: Checkpoint, ids: list[int]) -> list[int]:
             f"A text of about {most * 2 // 3} words or fewer works. {raised_with('max_attention_tokens')}"
         )
     return ids
-
-
-def _map(
-    kind: MapKind,
-    model: Any,
-    attentions: Sequence[torch.Tensor] | None,
-    queries: tuple[str, ...],
-    keys: tuple[str, ...],
-    start: int = 0,
-) -> AttentionMap:
-    """The map of one tensor (1, H, Q, K) per layer without the rows before ``start``; causal in a decoder."""
-    weights = stacked([layer[0, :, start:] for layer in weights_of_layers(model, attentions)])
-    causal = frozen(np.tri(len(keys), dtype=np.bool_)[None, None]) if kind == "decoder" else None
-    return AttentionMap(kind, queries, keys, weights, causal)
 
 
 def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:

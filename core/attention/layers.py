@@ -14,7 +14,7 @@ from typing import Any
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix
-from core.lazy import Tensor, torch
+from core.lazy import Tensor
 from core.run.discover import NEAR, count_layers, returned
 from core.run.prepare import AttentionLayer, Plan, Stack, prepare
 from core.run.run import run
@@ -56,27 +56,6 @@ def library_errors(model: Any) -> Iterator[None]:
         ) from error
 
 
-def weights_of_layers(model: Any, attentions: Sequence[Tensor] | None) -> list[Tensor]:
-    """The weights that transformers returns, a tensor for each layer.
-
-    It returns an empty tuple where the attention implementation computes no weights, and fewer tensors than layers
-    where some layers have no attention.
-
-    Raises:
-        NoAttentionMatrix: not every layer has weights.
-    """
-    layers = [layer for layer in attentions or () if isinstance(layer, torch.Tensor) and layer.ndim > 1]
-    if not layers:
-        refuse(model.config.model_type)
-        raise NoAttentionMatrix("This model returns no attention weights. Choose another live model.")
-    if not model.config.is_encoder_decoder and len(layers) < (count := count_layers(model.config)):
-        raise NoAttentionMatrix(
-            f"Attention is in {len(layers)} of {counted(count, 'layer')}; the others carry a state or convolve. "
-            "Models with attention in every layer work, such as BERT, GPT-2, LLaMA and T5."
-        )
-    return layers
-
-
 def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
     """The stacks of a model, encoder first."""
     return plan_of(checkpoint).stacks
@@ -88,15 +67,8 @@ def plan_of(checkpoint: Checkpoint) -> Plan:
 
 
 def has_blueprint(checkpoint: Checkpoint) -> bool:
-    """Whether all stacks of a checkpoint have a blueprint.
-
-    Raises:
-        NoAttentionMatrix: the architecture has no attention matrix.
-    """
-    own = stacks(checkpoint)
-    for stack in own:
-        refuse(stack.type)
-    return all(stack.blueprint is not None for stack in own)
+    """Whether all stacks of a checkpoint have a blueprint."""
+    return all(stack.blueprint is not None for stack in stacks(checkpoint))
 
 
 def blueprint_of(layer: AttentionLayer) -> Blueprint:
@@ -121,11 +93,11 @@ def weights_returned(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[
     """
     with library_errors(checkpoint.model):
         output = run(checkpoint.model, {**inputs, "output_attentions": True}).output
-    of_kinds = returned(output, checkpoint.spec.family.sides)
-    found = {kind: weights_of_layers(checkpoint.model, layers) for kind, layers in of_kinds.items()}
+    found = returned(output, checkpoint.spec.family.sides)
     n, last = inputs["input_ids"].shape[1], inputs.get("decoder_input_ids", inputs["input_ids"]).shape[1]
     shapes = {"encoder": (n, n), "decoder": (last, last), "cross": (last, n)}
     for kind, layers in found.items():
+        _check_count(checkpoint.model, layers)
         if any(weights.shape[:1] + weights.shape[2:] != (1, *shapes[kind]) for weights in layers):
             raise NoAttentionMatrix(
                 f"{checkpoint.spec.name} has no matrix of attention from every token to every token: it attends within "
@@ -137,3 +109,15 @@ def weights_returned(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[
                 "negative, or sum to more than one. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
             )
     return found
+
+
+def _check_count(model: Any, layers: Sequence[Tensor]) -> None:
+    """Raise :class:`core.errors.NoAttentionMatrix` where not every layer has weights."""
+    if not layers:
+        refuse(model.config.model_type)
+        raise NoAttentionMatrix("This model returns no attention weights. Choose another live model.")
+    if not model.config.is_encoder_decoder and len(layers) < (count := count_layers(model.config)):
+        raise NoAttentionMatrix(
+            f"Attention is in {len(layers)} of {counted(count, 'layer')}; the others carry a state or convolve. "
+            "Models with attention in every layer work, such as BERT, GPT-2, LLaMA and T5."
+        )

@@ -36,7 +36,7 @@ import numpy as np
 from core.attention.layers import library_errors, plan_of, refuse
 from core.attention.trace import Floats, MapKind, frozen, map_note
 from core.checkpoints.spec import Checkpoint
-from core.errors import ScoresUnreadable
+from core.errors import NoAttentionMatrix
 from core.language.segments import SEGMENT, run_text
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
@@ -127,11 +127,6 @@ def by_head(vectors: Tensor, width: int) -> Tensor:
     return vectors.reshape(len(vectors), -1, width).transpose(0, 1)
 
 
-def spread(vectors: Tensor, heads: int) -> Tensor:
-    """(fewer heads, n, d) repeated to (H, n, d)."""
-    return vectors.repeat_interleave(heads // len(vectors), dim=0)
-
-
 def rotate(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """(H, n, d) with the pairs of dimensions i and i + r/2 rotated; ``cos`` and ``sin`` are (n, r)."""
     width = sin.shape[-1]
@@ -150,7 +145,7 @@ def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLay
     for stack in plan.stacks:
         refuse(stack.type)
     if not plan.layers:
-        raise ScoresUnreadable(
+        raise NoAttentionMatrix(
             f"{checkpoint.spec.name} is of the type “{plan.stacks[0].type[:40]}”, whose queries, keys and heads cannot "
             "be read here. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
         )

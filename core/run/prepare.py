@@ -61,13 +61,13 @@ class Plan:
 
     stacks: tuple[Stack, ...]
     layers: dict[Kind, tuple[AttentionLayer, ...]] = field(default_factory=dict)
-    """The attention layers by kind; empty where they are not known."""
-    attends: bool = False
-    """Whether all its attention is that of `core.run.attend`."""
+    """The attention layers by kind, whose attention is that of `core.run.attend`; empty where they are not known."""
 
 
 _ADAPTER = re.compile(r"tasks\.[^.]+\.adapters\.(?P<number>\d+)")
 """An adapter of `core.checkpoints.adapters`: of each layer one for attention and one for the feed-forward part."""
+_DECODERS = ("decoder", "text_decoder")
+"""What gives the head's input in an encoder-decoder whose base model is no module of it."""
 
 
 class Place(NamedTuple):
@@ -91,7 +91,7 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
         return known
     stacks = _stacks(model, sides)
     layers = _layers(model, stacks) if all(stack.blueprint for stack in stacks) else {}
-    plan = Plan(stacks, layers, attends=bool(layers))
+    plan = Plan(stacks, layers)
     modules = dict(model.named_modules())
     into: dict[str, list[Place]] = {}
     out: dict[str, list[Place]] = {}
@@ -103,15 +103,14 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
     for path, places in out.items():
         modules[path]._out = _joined(places)
         modules[path].register_forward_hook(_leave)
-    if plan.attends:
+    if plan.layers:
         for stack in plan.stacks:
             odd.install(stack.type, modules[stack.prefix.rstrip(".")].modules())
         if not any(stack.type in odd.MODULES for stack in stacks):
             attend.register()
             getattr(model, "backbone", model).set_attn_implementation(attend.NAME)
-    elif not plan.layers:
-        layers = _discovered(discover(model, sides), stacks)
-        plan = Plan(stacks, layers, attends=bool(layers))
+    else:
+        plan = Plan(stacks, _discovered(discover(model, sides), stacks))
     for kind, of_kind in plan.layers.items():
         for layer in of_kind:
             module = modules[layer.module]
@@ -154,10 +153,10 @@ def _places(plan: Plan, modules: dict[str, Any]) -> Iterator[tuple[Literal["in",
             for part in ("down", "up", "norm"):
                 yield "out", f"{path}.{part}", Place("encoder", (number,), f"{sub_layer}_adapter_{part}")
     stack = plan.stacks[-1]
-    path = stack.prefix.rstrip(".") or "decoder"
+    path = stack.prefix.rstrip(".") or next((name for name in _DECODERS if name in modules), "")
     if len(plan.stacks) == 1 and stack.kind == "decoder" and f"{path}.decoder" in modules:
         path = f"{path}.decoder"
-    if path in modules:
+    if path:
         yield "out", path, Place(stack.kind, (0,), "final")
 
 
@@ -213,8 +212,8 @@ def _leave(module: Any, _: Any, output: Any) -> Any:
     run = CURRENT.get()
     if run is None:
         return None
-    if isinstance(output, tuple):
-        return (_visited(run, module, "_out", output[0]), *output[1:])
+    if isinstance(output, tuple | list):  # a list of GPT's blocks
+        return type(output)((_visited(run, module, "_out", output[0]), *output[1:]))
     if hasattr(output, "last_hidden_state"):
         output.last_hidden_state = _visited(run, module, "_out", output.last_hidden_state)
         return output

@@ -17,14 +17,14 @@ from core.attention.capture import capture
 from core.attention.layers import plan_of
 from core.attention.scores import attention_layers, scores_by_layer
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, ScoresUnreadable
+from core.errors import InputUnusable, NoAttentionMatrix
 from core.run.attend import NAME
 from core.vectors.positions import rotary_vectors
 from tests import tinyhosts
 from tests.library import library_model
 from tests.parity.test_ablate import mutilated
 from tests.parity.test_vectors import inputs_of, of_the_library, scores, softmax
-from tests.tinyfamilies import PLAIN, answer_of, text_for
+from tests.tinyfamilies import BART, PLAIN, answer_of, text_for
 
 
 def check_scores(checkpoint: Checkpoint) -> None:
@@ -93,7 +93,7 @@ def check_kept(checkpoint: Checkpoint) -> None:
     assert model.config._attn_implementation == "eager"
     assert not any("_attends" in vars(module) for module in model.modules())
     given = inputs_of(checkpoint)
-    with pytest.raises(ScoresUnreadable, match="queries, keys and heads cannot be read here"):
+    with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
         scores_by_layer(checkpoint, given)
     assert len(capture(checkpoint, PLAIN).maps) == 1
 
@@ -137,6 +137,40 @@ def test_a_model_that_fails_on_a_few_tokens_is_left_alone(monkeypatch: pytest.Mo
 
 def test_attention_that_calls_no_function_is_kept() -> None:
     check_kept(tinyhosts.make("decoder bloom"))
+
+
+TURNS: dict[str, tuple[Any, dict[str, Any], int]] = {
+    "decoder diffllama": ("causal-lm", tinyhosts.SHARED, 2),  # a module attends twice, with the same weights
+    "decoder hrm_text": ("causal-lm", tinyhosts.SHARED | {"head_dim": 4}, 16),  # layers run again and again
+    "both seamless_m4t": ("seq2seq-lm", BART | {"hidden_size": 16}, 3),  # its decoder has a name of its own
+}
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_calls_of_a_module_are_its_layers_in_turn(name: str) -> None:
+    kind, settings, count = TURNS[name]
+    checkpoint = tinyhosts.build(name, kind, settings)
+    assert len(attention_layers(checkpoint)["decoder"]) == count
+    given = inputs_of(checkpoint)
+    expected, found = of_the_library(checkpoint, given), scores(checkpoint, given)
+    for of_kind, weights in expected.items():
+        np.testing.assert_allclose(softmax(found[of_kind]), weights, atol=1e-5)
+        assert np.abs(weights[0] - weights[1]).max() > 1e-3
+    heads = heads_of(checkpoint)
+    assert ablate_heads(checkpoint, PLAIN, heads[-1:]).bits > 0
+
+
+def test_a_sink_that_scales_the_output_is_seen_in_the_weights() -> None:
+    """The library returns Granite's weights without its sinks; what a head puts out is their sum with them."""
+    settings = tinyhosts.SHARED | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+    checkpoint = tinyhosts.build("decoder granite_swa", "causal-lm", settings)
+    found = capture(checkpoint, PLAIN).decoder
+    assert found is not None
+    ids = torch.tensor([checkpoint.tokenizer(PLAIN)["input_ids"]])
+    expected = of_the_library(checkpoint, {"input_ids": ids})["decoder"]
+    assert found.weights.sum(-1).max() < 1
+    assert "every head has a sink" in found.note
+    np.testing.assert_allclose(found.weights / found.weights.sum(-1, keepdims=True), expected, atol=1e-5)
 
 
 def test_layers_that_share_a_module_are_not_told_apart() -> None:

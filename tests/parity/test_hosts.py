@@ -24,12 +24,13 @@ from core.attention.ablation.question import ask_states, prepare_question
 from core.attention.capture import capture, capture_ids, capture_pair, continued
 from core.attention.inside import lens
 from core.attention.inside.block import block
+from core.attention.inside.states import by_layer
 from core.attention.layers import has_blueprint
 from core.attention.word_maps import word_attention
 from core.checkpoints.families.architectures import architecture_of, branch_of
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.growth import bytes_a_token, caches, check
-from core.errors import AtlasError, InputUnusable, NoAttentionMatrix, ScoresUnreadable
+from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
 from core.finetuning import trainable
 from core.finetuning.examples import parse
 from core.finetuning.setup import Setup
@@ -43,6 +44,7 @@ from core.vectors import positions
 from core.vectors.nearest import embedding_matrix
 from core.vectors.reading import read_states
 from tests import tinyfamilies, tinyhosts
+from tests.library import library_model
 from tests.tinyfamilies import MASKED, PLAIN, loaded, text_for, tokenizer_of
 
 TEXTS = parse("\n".join(f"{label}: {text}" for label, text in [("cat", "The cat sat."), ("dog", "A dog runs.")] * 4))
@@ -147,7 +149,7 @@ def test_maps_are_those_that_the_library_returns(name: str, host: Callable[[str]
         assert np.abs(found.weights - 1 / found.weights.shape[-1]).max() > 1e-3
         np.testing.assert_allclose(found.weights.sum(-1), 1, atol=1e-5)
         assert (found.allowed is not None) == (found.kind == "decoder")
-    with pytest.raises(ScoresUnreadable, match="queries, keys and heads cannot be read here"):
+    with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
         capture(checkpoint, PLAIN, target="The dog." if checkpoint.spec.kind == "seq2seq-lm" else None, vectors=True)
 
 
@@ -220,6 +222,18 @@ def check_lens(checkpoint: Checkpoint) -> None:
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
 def test_the_last_row_of_the_lens_is_the_prediction(name: str) -> None:
     check_lens(tinyfamilies.make(name))
+
+
+@pytest.mark.parametrize("name", tinyfamilies.RELATIVES)
+def test_states_of_relatives_are_the_librarys(name: str) -> None:
+    checkpoint = tinyfamilies.make(name)
+    ids = torch.tensor([checkpoint.tokenizer(PLAIN)["input_ids"]])
+    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    library = library_model(checkpoint.model)
+    reader = library.get_encoder() if checkpoint.spec.kind == "seq2seq-lm" else library.base_model
+    with torch.inference_mode():
+        expected = torch.cat(reader(**given, output_hidden_states=True).hidden_states)
+    np.testing.assert_allclose(by_layer(checkpoint, given, "encoder").numpy(), expected.numpy(), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5", "bart", "bert2bert"])
