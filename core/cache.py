@@ -99,7 +99,7 @@ class Cache:
         computes.
         """
         while True:
-            stored: Any = self.get(key, _MISSING)
+            stored = self.get(key, _MISSING)
             if stored is not _MISSING:
                 return stored  # type: ignore[no-any-return]
             with self._lock:

@@ -6,8 +6,6 @@ answers. Whoever asks bounds the texts.
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, model_validator
 
 Answer = str | int | float
@@ -24,7 +22,7 @@ class Option(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _text_alone(cls, value: Any) -> Any:
+    def _text_alone(cls, value: object) -> object:
         return {"text": value} if isinstance(value, str) else value
 
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from core.settings import ASSETS
 from core.theme import THEMES, Name
@@ -37,7 +36,7 @@ def presented(page: str) -> str:
 
 
 def page(
-    *, title: str, style: str, body: str, data: Any, scripts: Sequence[str], name: str = "", pictures: bool = False
+    *, title: str, style: str, body: str, data: object, scripts: Sequence[str], name: str = "", pictures: bool = False
 ) -> str:
     """The whole page. Its scripts find ``data`` as JSON in the element with the id ``data``.
 
@@ -75,7 +74,7 @@ def data_url(page: str) -> str:
     return "data:text/html;charset=utf-8;base64," + base64.b64encode(page.encode()).decode("ascii")
 
 
-def script_json(value: Any) -> str:
+def script_json(value: object) -> str:
     """JSON for a script element: no character in it can end the element (ASCII only, so U+2028 is escaped as well)."""
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -39,6 +39,7 @@ from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.lazy import Tensor, nn, torch
+from core.run.model import Model
 from core.run.prepare import AttentionLayer
 from lab import evaluate, heldout
 from lab.lengths import machine
@@ -157,6 +158,7 @@ def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
         if value not in allowed[name]:
             raise OutOfRange(f"“{name}” is one of {', '.join(map(str, allowed[name]))}.")
     model = copy.deepcopy(checkpoint.model).eval()
+    assert isinstance(model, nn.Module)
     if recipe.heads:
         removed = least_effect(checkpoint, recipe.heads, recipe.layers)
         _remove_heads(model, checkpoint, removed)
@@ -255,8 +257,9 @@ def _stacks(module: nn.Module) -> list[tuple[nn.Module, list[nn.ModuleList]]]:
     return [stack for child in inner for stack in _stacks(child)]
 
 
-def fewest_layers(model: nn.Module) -> int:
+def fewest_layers(model: Model) -> int:
     """The separate layers of the smallest stack."""
+    assert isinstance(model, nn.Module)
     return min(len(parts[0]) for _, parts in _stacks(model))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, field_validator
 
@@ -21,7 +21,7 @@ class TryLink:
     label: str
 
 
-def _read_link(row: Any) -> Any:
+def _read_link(row: object) -> object:
     """A link from its table: ``page`` and ``label``; all other entries are the query."""
     if not isinstance(row, dict) or not {"page", "label"} <= row.keys():
         raise ValueError("must be a table with a page and a label")

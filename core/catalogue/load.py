@@ -223,7 +223,7 @@ def _reason(detail: ErrorDetails, model: type[BaseModel]) -> str:
     return f"{detail['msg'].replace('Input should be', 'must be')}, and it is {_described(value)}"
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     """A value with its type, shortened: ``text ('2018')``."""
     if isinstance(value, dict):
         return f"a table ({', '.join(list(value)[:4])})"
@@ -243,7 +243,7 @@ def _model_at(model: type[BaseModel], path: list[int | str]) -> type[BaseModel]:
     return model
 
 
-def _models(annotation: Any) -> list[type[BaseModel]]:
+def _models(annotation: object) -> list[type[BaseModel]]:
     """The models in an annotation, at any depth: ``list[SizeRow]``, ``StatementRow | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]

@@ -79,17 +79,17 @@ def _hub_id(text: str) -> str:
     return text
 
 
-def _tuple(value: Any) -> Any:
+def _tuple(value: object) -> Any:
     """TOML's lists as tuples, so that a record is immutable."""
     return tuple(value) if isinstance(value, list) else value
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> Any:
     """Citation keys can be ``"a"`` or ``["a", "b"]``."""
     return (value,) if isinstance(value, str) else _tuple(value)
 
 
-def _keyed(value: Any) -> Any:
+def _keyed(value: object) -> Any:
     """``[citations.KEY]`` tables as rows with their key."""
     if not isinstance(value, dict):
         return value

@@ -35,6 +35,7 @@ from torch.nn import functional
 from core.checkpoints.folder import count_elements
 from core.errors import CheckpointRefused
 from core.lazy import transformers
+from core.run.model import Model, Module, Output
 
 ARCHITECTURE = "AdapterBert"
 """What ``config.json`` names as the architecture of such a folder."""
@@ -117,7 +118,7 @@ def running(task: Task | None, watch: list[float] | None = None) -> Iterator[Non
 class Adapted(nn.Module):
     """The output module of a sub-layer (dense layer and norm), which applies the adapter of the running task."""
 
-    def __init__(self, output: Any, number: int) -> None:
+    def __init__(self, output: Module, number: int) -> None:
         super().__init__()
         self.output = output
         self.number = number
@@ -151,7 +152,7 @@ class AdapterBert(nn.Module):
         size: m.
     """
 
-    def __init__(self, encoder: Any, answers: Mapping[str, int], size: int) -> None:
+    def __init__(self, encoder: Model, answers: Mapping[str, int], size: int) -> None:
         super().__init__()
         self.backbone = encoder.requires_grad_(False)
         self.config = encoder.config
@@ -185,7 +186,7 @@ class AdapterBert(nn.Module):
         scores: Tensor = part.alone(mean)
         return scores
 
-    def forward(self, **inputs: Any) -> Any:
+    def forward(self, **inputs: object) -> Output:
         """The encoder's output, without any task."""
         return self.backbone(**inputs)
 

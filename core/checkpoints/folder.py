@@ -286,7 +286,7 @@ def _refuse_many_parts(name: str, config: dict[str, Any]) -> None:
             )
 
 
-def _largest(value: Any) -> float:
+def _largest(value: object) -> float:
     """The largest number of a setting, which may be a list of lists as in GPT-Neo."""
     if isinstance(value, list):
         return max(map(_largest, value), default=0)
@@ -353,7 +353,7 @@ def _other_format(folder: Path) -> str:
     return ""
 
 
-def _mentions(value: Any, key: str) -> bool:
+def _mentions(value: object, key: str) -> bool:
     if isinstance(value, dict):
         return bool(value.get(key)) or any(_mentions(inner, key) for inner in value.values())
     if isinstance(value, list):

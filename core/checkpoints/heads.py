@@ -15,11 +15,11 @@ StructBERT's (Wang et al., 2020) is for two texts: B after A, before A, or from 
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 from transformers import BertForMaskedLM, BertForPreTraining
+
+from core.run.model import Config
 
 MOST = 24
 """Distances with an embedding of their own; further tokens have the last."""
@@ -44,7 +44,7 @@ class BoundaryHead(nn.Module):
 class BoundaryBert(BertForMaskedLM):  # type: ignore[misc]
     """BertForMaskedLM with a `BoundaryHead`."""
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.boundary = BoundaryHead(config.hidden_size)
 
@@ -55,6 +55,6 @@ ORDERS = 3
 class OrdersBert(BertForPreTraining):  # type: ignore[misc]
     """BertForPreTraining whose head for pairs has an output for each order."""
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.cls.seq_relationship = nn.Linear(config.hidden_size, ORDERS)

@@ -16,6 +16,7 @@ from core.checkpoints.families import FAMILIES, Ability, Branch, Kind, ModelFami
 from core.checkpoints.families.architectures import Trait, traits_of
 from core.errors import CheckpointRefused
 from core.lazy import transformers
+from core.run.model import Model
 from core.run.prepare import prepare
 
 Part = Literal["pairs", "spans", "unified", "orders", "generator", "draft", "english"]
@@ -153,7 +154,7 @@ class CheckpointSpec:
 class Checkpoint:
     """A loaded checkpoint, shared by all visitors: read-only, in evaluation mode, prepared for `core.run`."""
 
-    model: transformers.PreTrainedModel
+    model: Model
     tokenizer: transformers.PreTrainedTokenizerBase
     spec: CheckpointSpec
 

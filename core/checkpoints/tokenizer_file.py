@@ -102,7 +102,7 @@ def _refuse_many_added(name: str, added: int) -> None:
         )
 
 
-def _patterns(value: Any) -> Iterator[str]:
+def _patterns(value: object) -> Iterator[str]:
     """Every regular expression in a part of the file; a vocabulary holds none."""
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -115,7 +115,7 @@ def _patterns(value: Any) -> Iterator[str]:
             yield from _patterns(inner)
 
 
-def _growth(value: Any) -> Iterator[float]:
+def _growth(value: object) -> Iterator[float]:
     """How many times as long each replacement in a part of the file may make a text."""
     if isinstance(value, dict):
         if value.get("type") == "Replace":

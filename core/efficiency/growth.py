@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
 
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
@@ -28,6 +27,7 @@ from core.errors import InputUnusable
 from core.language.decoding.reader import Reader
 from core.language.segments import has_memory
 from core.lazy import torch
+from core.run.model import Model
 
 _STATES = {"cache_params", "state"}
 """What a recurrent model's forward pass calls the state that it carries: Mamba and xLSTM, RWKV."""
@@ -38,7 +38,7 @@ def computed(tokens: int, *, cached: bool) -> int:
     return tokens if cached else tokens * (tokens + 1) // 2
 
 
-def caches(model: Any) -> bool:
+def caches(model: Model) -> bool:
     """Whether the model reuses keys and values, or the states of its memory, at the next step."""
     if has(model.config, "hashing"):  # it hashes the whole text again at every step
         return False
@@ -46,7 +46,7 @@ def caches(model: Any) -> bool:
     return has_memory(model) or ("past_key_values" in inspect.signature(model.forward).parameters and not own_state)
 
 
-def bytes_a_token(model: Any, ids: Sequence[int], source: Sequence[int] | None = None) -> int | None:
+def bytes_a_token(model: Model, ids: Sequence[int], source: Sequence[int] | None = None) -> int | None:
     """Bytes of keys and values per token, measured in the decoder's cache.
 
     None without a cache, and for a model with a segment memory, whose size is bounded.
@@ -63,7 +63,7 @@ def check(checkpoint: Checkpoint) -> None:
     Raises:
         InputUnusable: the model has neither a cache nor a memory.
     """
-    model: Any = checkpoint.model
+    model = checkpoint.model
     if not caches(model):
         recurrent = has(model.config, "state in modules") or _STATES & set(inspect.signature(model.forward).parameters)
         raise InputUnusable(

@@ -19,6 +19,7 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing.queues import Queue
 from time import perf_counter
 from typing import Any
 
@@ -31,6 +32,7 @@ from core.language.text import clean
 from core.language.tokens import own_language
 from core.lazy import Tensor, functional, nn, torch
 from core.run.attend import attend
+from core.run.model import Module
 from core.run.prepare import AttentionLayer
 from core.run.run import Site, run
 from core.run.sites import TABLE, Blueprint
@@ -74,7 +76,7 @@ class Layer:
             raise InputEmpty("There is no text to read. Type some.")
         self.attn: AttentionLayer = layers[layer]
         self.plan: Blueprint = blueprint_of(self.attn)
-        self.model: Any = checkpoint.model
+        self.model = checkpoint.model
         ids = torch.tensor([checkpoint.tokenizer(clean(text), verbose=False)["input_ids"][:MAX_TOKENS]])
         kind = self.attn.kind
         keep = {Site(kind, layer, name) for name in ("resid_pre", "mask", "attn_out", "resid_post")}
@@ -196,7 +198,7 @@ class Share:
         return self.last(active * rest[0] if rest else active)
 
 
-def _columns(module: Any, rank: int, degree: int, groups: int, joint: int = 1) -> Part:
+def _columns(module: Module, rank: int, degree: int, groups: int, joint: int = 1) -> Part:
     """The outputs of one device's group of ``groups``, in each of ``joint`` matrices side by side."""
     groups = min(groups, degree)
     at = rank * groups // degree
@@ -205,18 +207,18 @@ def _columns(module: Any, rank: int, degree: int, groups: int, joint: int = 1) -
     return Part(weight, None if bias is None else bias.detach().reshape(joint, groups, -1)[:, at].flatten())
 
 
-def _rows(module: Any, rank: int, degree: int) -> Part:
+def _rows(module: Module, rank: int, degree: int) -> Part:
     """The inputs of one device; the bias is added once, to the sum."""
     return Part(_matrix(module).chunk(degree, dim=1)[rank], None)
 
 
-def _matrix(module: Any) -> Tensor:
+def _matrix(module: Module | Part) -> Tensor:
     """(out, in), where GPT-2's layers store (in, out)."""
     weight: Tensor = module.weight.detach()
     return weight if isinstance(module, nn.Linear) else weight.T
 
 
-def _bias(module: Any) -> Tensor | float:
+def _bias(module: Module) -> Tensor | float:
     return 0.0 if getattr(module, "bias", None) is None else module.bias.detach()
 
 
@@ -316,7 +318,7 @@ def run_demo(slug: str, text: str, layer: int, degree: int) -> str:
     )
 
 
-def _work(rank: int, degree: int, port: int, slug: str, text: str, layer: int, reports: Any) -> None:
+def _work(rank: int, degree: int, port: int, slug: str, text: str, layer: int, reports: Queue[object]) -> None:
     """One process: its share of the layer, two all-reduces, and the difference from the whole layer."""
     import torch.distributed as dist
 

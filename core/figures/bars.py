@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.figures.heatmap import ink_on
 from core.figures.labels import label, sentence
@@ -38,13 +37,13 @@ class Series:
     """What names the series under the pointer."""
 
 
-def hatched(color: Any, shape: Any, theme: Theme, **marker: Any) -> Json:
+def hatched(color: str | Sequence[str], shape: str | Sequence[str], theme: Theme, **marker: object) -> Json:
     """A marker of bars with a hatching in ink over their color."""
     pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": theme.ink, "solidity": 0.25}
     return {"color": color, "pattern": pattern, **marker}
 
 
-def row_axis(names: Sequence[str], size: int = 14, **axis: Any) -> Json:
+def row_axis(names: Sequence[str], size: int = 14, **axis: object) -> Json:
     """Rows from the top down, numbered and then named, since different tokens may look the same."""
     at = list(range(len(names)))
     named = {"tickmode": "array", "tickvals": at, "ticktext": list(names), "tickfont": {"size": size}}
@@ -70,7 +69,7 @@ def bars(
     more: Sequence[Trace] = (),
     xaxis: Json | None = None,
     yaxis: Json | None = None,
-    **layout: Any,
+    **layout: object,
 ) -> go.Figure:
     """Horizontal bars, the first row on top; no axis below unless ``xaxis`` is given, or its title alone.
 

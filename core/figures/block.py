@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, floor, isfinite, log10
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -247,7 +247,7 @@ def _map(
     what: str,
     *,
     selected: int | None,
-    **looks: Any,
+    **looks: object,
 ) -> go.Figure:
     down = tokens(queries, folded.down, **title("query", 6))
     across = tokens(keys, folded.across, **title("key", 6))

@@ -141,7 +141,7 @@ def _grown(node: Any, name: str) -> Any:
     return node
 
 
-def _size(size: Any, owner: str) -> Any:
+def _size(size: object, owner: str) -> Any:
     """Of a font, at least that of the hall; of a marker, as much larger as all else."""
     if isinstance(size, Sequence) and not isinstance(size, str):
         return [_size(one, owner) for one in size]
@@ -158,7 +158,7 @@ def _names(layout: Json, traces: Sequence[Json], axis: str) -> Sequence[Any]:
     return list(dict.fromkeys(one for trace in traces for one in _texts(trace.get(axis))))
 
 
-def _texts(values: Any) -> list[str]:
+def _texts(values: object) -> list[str]:
     return [one for one in values if isinstance(one, str)] if isinstance(values, list | tuple) else []
 
 

@@ -43,17 +43,17 @@ class Labels(NamedTuple):
     axis: Json
 
 
-def names(texts: Sequence[str], every: int = 1, **axis: Any) -> Labels:
+def names(texts: Sequence[str], every: int = 1, **axis: object) -> Labels:
     """Positions 0, 1, ... with every ``every``-th name as tick label; escaped here."""
     return Labels(list(range(len(texts))), ticks(texts, every) | BARE | axis)
 
 
-def numbers(count: int, **axis: Any) -> Labels:
+def numbers(count: int, **axis: object) -> Labels:
     """Categories 1, 2, ..., of layers or heads."""
     return Labels([str(i + 1) for i in range(count)], {"type": "category"} | BARE | axis)
 
 
-def tokens(texts: Sequence[str], each: int = 1, **axis: Any) -> Labels:
+def tokens(texts: Sequence[str], each: int = 1, **axis: object) -> Labels:
     """Tokens as distinct categories, ``3 · cat``; a cell covers ``each`` tokens.
 
     Shown are the tokens, where one returns with its time: ``the``, ``the (2)``.
@@ -84,7 +84,7 @@ def cells(
     scale: ValueKind | Sequence[str] = "amounts",
     ends: tuple[float, float] | None = None,
     colorbar: str | Json | None = None,
-    **trace: Any,
+    **trace: object,
 ) -> Trace:
     """The trace of a map; NaN where nothing was computed.
 
@@ -203,7 +203,7 @@ def hatching(values: NDArray[Any], theme: Theme, across: str = "x") -> Json:
     return {"source": f"data:image/svg+xml,{quote(lines)}", "sizing": "stretch", "layer": "below", **place}
 
 
-def points(x: Sequence[Any], y: Sequence[Any], size: int, **hover: Any) -> Trace:
+def points(x: Sequence[Any], y: Sequence[Any], size: int, **hover: object) -> Trace:
     """Invisible points that receive clicks and carry hover texts, ``size`` pixels wide.
 
     One of them is drawn, all can be met: with a thousand in the page, a browser takes half a minute for the layout that

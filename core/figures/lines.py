@@ -44,7 +44,7 @@ def line_chart(
     xaxis: Json | None = None,
     yaxis: Json | None = None,
     theme: Theme,
-    **layout: Any,
+    **layout: object,
 ) -> go.Figure:
     """Lines over positions.
 

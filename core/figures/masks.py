@@ -6,7 +6,6 @@ A filled cell carries a dot, so that color is never the only sign; what a mask f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +29,10 @@ _STREAMS = ("Content stream", "Query stream")
 _FLUSH = {"l": 0, "r": 0}
 
 
-def _axes(rows: Sequence[str], columns: Sequence[str], **across: Any) -> Json:
+def _axes(rows: Sequence[str], columns: Sequence[str], **across: object) -> Json:
     """Both axes of a map, with long names truncated and, of many, only some shown."""
 
-    def side(texts: Sequence[str], **axis: Any) -> Labels:
+    def side(texts: Sequence[str], **axis: object) -> Labels:
         return names(
             [cut(text, _SHORT) for text in texts], -(-len(texts) // _NAMED_UP_TO) or 1, tickfont={"size": 12}, **axis
         )

@@ -40,7 +40,7 @@ ROWS: Json = TURNED | BARE | {"ticklabelstandoff": 6}
 """An axis of bars with their names, the first on top."""
 
 
-def figure(theme: Theme, traces: Sequence[Trace], **layout: Any) -> go.Figure:
+def figure(theme: Theme, traces: Sequence[Trace], **layout: object) -> go.Figure:
     """The figure of ``traces``, each a dictionary with its type, on the template of ``theme``."""
     if "pandas" in sys.modules:  # plotly takes a module that another thread still imports for a whole one
         import_module("pandas")
@@ -115,7 +115,7 @@ def template(name: Name) -> Json:
     return whole
 
 
-def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: Any) -> Trace:
+def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: object) -> Trace:
     """Points, lines or texts."""
     return {"type": "scatter", "x": x, "y": y, "mode": mode, **looks}
 
@@ -125,14 +125,14 @@ def hover(texts: Sequence[str], of: str = "") -> Trace:
     return {"customdata": list(texts), "hovertemplate": f"%{{customdata}}<extra>{of}</extra>"}
 
 
-def upright(x: float, *, row: int = 1, **line: Any) -> Json:
+def upright(x: float, *, row: int = 1, **line: object) -> Json:
     """A vertical line at ``x``; in a column of charts in ``row``, from 1 at the top."""
     axis = "" if row == 1 else str(row)
     reach = {"xref": f"x{axis}", "yref": f"y{axis} domain"}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, **reach, "line": line}
 
 
-def level(y: float, **line: Any) -> Json:
+def level(y: float, **line: object) -> Json:
     """A horizontal line at ``y`` across the chart."""
     return {"type": "line", "x0": 0, "x1": 1, "y0": y, "y1": y, "xref": "x domain", "yref": "y", "line": line}
 
@@ -143,11 +143,11 @@ def band(x0: float, x1: float, color: str, opacity: float) -> Json:
     return {"type": "rect", **ends, "fillcolor": color, "opacity": opacity, "line": {"width": 0}}
 
 
-def box(x0: float, x1: float, y0: float, y1: float, **line: Any) -> Json:
+def box(x0: float, x1: float, y0: float, y1: float, **line: object) -> Json:
     return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": line}
 
 
-def note(text: str, x: float, y: float, **looks: Any) -> Json:
+def note(text: str, x: float, y: float, **looks: object) -> Json:
     """A text at a position; the caller escapes visitors' texts."""
     return {"text": text, "x": x, "y": y, "showarrow": False, **looks}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, sin
-from typing import Any
 
 from core.figures.labels import label, percent, sentence
 from core.figures.plot import BARE, Json, Trace, cut, figure, note, scatter, title
@@ -275,7 +274,7 @@ def _word(
     theme: Theme,
     across: Sequence[float],
     up: Json,
-    **layout: Any,
+    **layout: object,
 ) -> go.Figure:
     """A figure over the letters of a word, at x = 0, 1, ... plus ``shift``."""
     return figure(

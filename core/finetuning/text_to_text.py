@@ -13,7 +13,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +22,7 @@ from core.errors import OutOfRange
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, Epoch, Setup
 from core.language.tokens import check_length
+from core.run.model import Model
 from core.turns import turns
 
 WEIGHT_DECAY = 0.01
@@ -51,7 +51,7 @@ def train(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Iterator[Ep
     if not (1 <= setup.epochs <= 100 and 1e-6 <= setup.rate <= 0.1):
         raise OutOfRange("Epochs lie from 1 to 100, the learning rate from 0.000001 to 0.1.")
     begun, random = time.monotonic(), torch.Generator().manual_seed(setup.seed)
-    model: Any = _copy(checkpoint, setup)
+    model = _copy(checkpoint, setup)
     optimizer = torch.optim.AdamW(model.parameters(), setup.rate, weight_decay=WEIGHT_DECAY)
     inputs, held_out = _encode(checkpoint, data.train), _encode(checkpoint, data.held_out)
     labels = [torch.tensor(checkpoint.tokenizer(label)["input_ids"]) for label in data.labels]
@@ -72,7 +72,7 @@ def train(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Iterator[Ep
             turns.step()
             loss = model(**{name: rows[chosen] for name, rows in inputs.items()}, labels=padded[goals[chosen]]).loss
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             losses.append(float(loss.detach()) * len(chosen))
@@ -82,9 +82,9 @@ def train(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Iterator[Ep
             return
 
 
-def _copy(checkpoint: Checkpoint, setup: Setup) -> Any:
+def _copy(checkpoint: Checkpoint, setup: Setup) -> Model:
     """The model with its own or with random weights; without dropout."""
-    model: Any = checkpoint.model
+    model = checkpoint.model
     if setup.pretrained:
         return copy.deepcopy(model).eval().requires_grad_(True)
     with torch.random.fork_rng(devices=[]):
@@ -94,14 +94,14 @@ def _copy(checkpoint: Checkpoint, setup: Setup) -> Any:
 
 def _encode(checkpoint: Checkpoint, examples: Sequence[Example]) -> dict[str, Tensor]:
     """Ids and attention mask (n, q)."""
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     encoded = tokenizer([source(example) for example in examples], padding=True, return_tensors="pt", verbose=False)
     check_length(checkpoint, encoded["input_ids"].shape[1])
     return {name: encoded[name] for name in ("input_ids", "attention_mask")}
 
 
 @torch.no_grad()
-def _label_scores(model: Any, inputs: dict[str, Tensor], labels: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def _label_scores(model: Model, inputs: dict[str, Tensor], labels: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """(n, K): the log-probability of each label, and whether greedy decoding generates it."""
     encoded = model.get_encoder()(**inputs)
     scores, greedy = [], []

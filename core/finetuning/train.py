@@ -43,6 +43,7 @@ from core.finetuning import as_text, spans, text_to_text
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, SIZES, Epoch, Format, Setup
 from core.language.tokens import check_length, tokenize
+from core.run.model import Model, Module
 from core.turns import turns
 
 WEIGHT_DECAY = 0.01
@@ -62,11 +63,11 @@ class Learner:
             raise OutOfRange(f"Rank and bottleneck lie from 1 to {LARGEST}.")
         self.setup, self.checkpoint = setup, checkpoint
         self._random = torch.Generator().manual_seed(setup.seed)
-        base: Any = checkpoint.model.base_model
+        base = checkpoint.model.base_model
         if not setup.pretrained:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(setup.seed)
-                self.backbone: Any = type(base)(base.config).eval()
+                self.backbone: Model = type(base)(base.config).eval()
             pooler = dict(self.backbone.named_children()).keys() - dict(base.named_children()).keys()
             for name in pooler:  # that the pretrained backbone lacks as well
                 setattr(self.backbone, name, None)
@@ -84,7 +85,7 @@ class Learner:
         trained, backbone = self.setup.trained, self.backbone
         if trained == "head":
             return {}
-        layers: Any = backbone.get_submodule(self.layers[0])
+        layers = backbone.get_submodule(self.layers[0])
         backbone.requires_grad_(trained == "all")
         size = self.setup.size or SIZES.get(trained, 0)
         if trained == "top":
@@ -118,7 +119,7 @@ class Learner:
     @property
     def whole(self) -> int:
         """The number of parameters of backbone and head."""
-        base: Any = self.checkpoint.model.base_model
+        base = self.checkpoint.model.base_model
         return sum(value.numel() for value in (*base.parameters(), *self.head.parameters()))
 
     def encode(self, texts: Sequence[Example | str]) -> dict[str, Tensor]:
@@ -129,7 +130,7 @@ class Learner:
             InputTooLong: a text has more tokens than the model has positions.
         """
         examples = [Example("", text) if isinstance(text, str) else text for text in texts]
-        tokenizer: Any = self.checkpoint.tokenizer
+        tokenizer = self.checkpoint.tokenizer
         if (form := self.setup.format) == "plain":
             rows = [tokenizer(e.text, e.second or None, return_token_type_ids=True, verbose=False) for e in examples]
         else:
@@ -306,7 +307,7 @@ def token_ids(checkpoint: Checkpoint, example: Example, form: Format) -> list[in
     Raises:
         InputUnusable: the model has no such token.
     """
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     if form == "plain":
         ids: list[int] = tokenizer(example.text, example.second or None, verbose=False)["input_ids"]
         return ids
@@ -344,7 +345,7 @@ class _Adapter(nn.Module):
         self.down = nn.Parameter(torch.randn(size, width, generator=random) / width**0.5)
         self.up = nn.Parameter(torch.zeros(width, size))
 
-    def after(self, layer: nn.Module, inputs: Any, output: Any) -> Any:
+    def after(self, layer: nn.Module, inputs: object, output: Any) -> Any:
         """A forward hook: the layer's output plus the bottleneck's."""
         hidden = output[0] if isinstance(output, tuple) else output
         changed = hidden + functional.gelu(hidden @ self.down.T) @ self.up.T
@@ -354,7 +355,7 @@ class _Adapter(nn.Module):
 class _LowRank(nn.Module):
     """A low-rank update beside a matrix."""
 
-    def __init__(self, module: Any, size: int, random: torch.Generator) -> None:
+    def __init__(self, module: Module, size: int, random: torch.Generator) -> None:
         super().__init__()
         shape = tuple(module.weight.shape)
         outer, inner = shape if isinstance(module, nn.Linear) else shape[::-1]

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -97,7 +96,7 @@ CORRUPTIONS: dict[str, Callable[[Sentences, int, np.random.Generator], list[int]
 
 def corrupt_text(checkpoint: Checkpoint, text: str, kind: str, seed: int = 0) -> str:
     """``text`` after one of `CORRUPTIONS`, as a text again: masks are spelled as in the model's vocabulary."""
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     sentences = [
         tokenizer(sentence, add_special_tokens=False, verbose=False)["input_ids"]
         for sentence in _ENDS.split(text)

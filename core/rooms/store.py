@@ -162,7 +162,7 @@ class Guarded:
     def __getattr__(self, command: str) -> Callable[..., Any]:
         call = getattr(self._client, command)
 
-        def guarded(*args: Any, **named: Any) -> Any:
+        def guarded(*args: object, **named: object) -> Any:
             if time.monotonic() >= self._rests_until:
                 try:
                     return call(*args, **named)

@@ -11,9 +11,10 @@ Legend: R rows, H heads, Q queries, K keys, d head dimension.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from core.lazy import Tensor, functional, torch, transformers
+from core.run.model import Module
 from core.run.run import CURRENT, Kind, Product, Run, Site
 
 NAME = "atlas"
@@ -48,7 +49,7 @@ def as_allowed(mask: Tensor) -> Tensor:
 
 
 def attend(
-    module: Any,
+    module: Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,

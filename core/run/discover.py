@@ -9,11 +9,12 @@ attention of transformers where not every layer has such a module, where weights
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from core.errors import AtlasError
 from core.lazy import Tensor, torch
 from core.run import attend
+from core.run.model import Config, Model, Output
 from core.run.run import Kind, Run, Site, run
 
 Side = Literal["encoder", "decoder"]
@@ -31,7 +32,7 @@ class Caller(NamedTuple):
     heads: int
 
 
-def discover(model: Any, sides: Sequence[Side]) -> dict[Kind, list[Caller]]:
+def discover(model: Model, sides: Sequence[Side]) -> dict[Kind, list[Caller]]:
     """The attention modules of a model layer by layer, by kind; empty where the model keeps its own attention.
 
     Args:
@@ -58,7 +59,7 @@ def discover(model: Any, sides: Sequence[Side]) -> dict[Kind, list[Caller]]:
     return {}
 
 
-def returned(output: Any, sides: Sequence[Side]) -> dict[Kind, list[Tensor]]:
+def returned(output: Output, sides: Sequence[Side]) -> dict[Kind, list[Tensor]]:
     """The tensors that a pass returns as the weights of its layers, by kind."""
     names: dict[Kind, str] = dict.fromkeys(sides, "attentions")
     if len(names) > 1:
@@ -70,13 +71,13 @@ def returned(output: Any, sides: Sequence[Side]) -> dict[Kind, list[Tensor]]:
     }
 
 
-def count_layers(config: Any) -> int:
+def count_layers(config: Config) -> int:
     """The layers of a model of one stack."""
     own = config if hasattr(config, "num_hidden_layers") else config.get_text_config()
     return int(getattr(own, "decoder_layers", own.num_hidden_layers))
 
 
-def _callers(model: Any, recorded: Run, sides: Sequence[Side]) -> dict[Kind, list[Caller]]:
+def _callers(model: Model, recorded: Run, sides: Sequence[Side]) -> dict[Kind, list[Caller]]:
     """Empty where a layer has no module, or a module's calls are not its layers' in turn."""
     weights = returned(recorded.output, sides)
     if len(sides) == 1 and len(weights[sides[0]]) < count_layers(model.config):
@@ -103,7 +104,7 @@ def _callers(model: Any, recorded: Run, sides: Sequence[Side]) -> dict[Kind, lis
     return callers if len(callers) == len(weights) else {}
 
 
-def _near(expected: Any, output: Any, sides: Sequence[Side]) -> bool:
+def _near(expected: Output, output: Output, sides: Sequence[Side]) -> bool:
     """Whether two passes have equal weights, but for what a sink takes, and ``output`` the last scores of ``expected``.
 
     Of some models a sink scales what the heads put out, and the weights are those without it (Granite).

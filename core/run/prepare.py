@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from core.lazy import Tensor
+from core.lazy import Tensor, nn
 from core.run import attend, odd
 from core.run.discover import Caller, discover
+from core.run.model import Config, Model
 from core.run.run import CURRENT, Kind, Run, Site
 from core.run.sites import ADAPTERS, TABLE, AttentionNames, Blueprint
 
@@ -25,7 +26,7 @@ class Stack:
     kind: Literal["encoder", "decoder"]
     type: str
     """The model type of the configuration."""
-    config: Any
+    config: Config
     prefix: str
     """Path of the base model in the whole model, with a dot at the end, or empty."""
 
@@ -80,7 +81,7 @@ class Place(NamedTuple):
     """Whether tokens are before rows in the tensor."""
 
 
-def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
+def prepare(model: Model, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
     """Prepare a model, if it is not prepared yet.
 
     Args:
@@ -98,10 +99,10 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
     for side, path, place in _places(plan, modules):
         (into if side == "in" else out).setdefault(path, []).append(place)
     for path, places in into.items():
-        modules[path]._into = _joined(places)
+        vars(modules[path])["_into"] = _joined(places)
         modules[path].register_forward_pre_hook(_enter, with_kwargs=True)
     for path, places in out.items():
-        modules[path]._out = _joined(places)
+        vars(modules[path])["_out"] = _joined(places)
         modules[path].register_forward_hook(_leave)
     if plan.layers:
         for stack in plan.stacks:
@@ -114,8 +115,9 @@ def prepare(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> Plan:
     for kind, of_kind in plan.layers.items():
         for layer in of_kind:
             module = modules[layer.module]
-            module._attends = kind, (*getattr(module, "_attends", (kind, ()))[1], layer.layer)
-    model._plan = plan
+            known_layers = vars(module).get("_attends", (kind, ()))[1]
+            vars(module)["_attends"] = kind, (*known_layers, layer.layer)
+    vars(model)["_plan"] = plan
     return plan
 
 
@@ -128,7 +130,7 @@ def _joined(places: Sequence[Place]) -> tuple[Place, ...]:
     return tuple(by_name.values())
 
 
-def _places(plan: Plan, modules: dict[str, Any]) -> Iterator[tuple[Literal["in", "out"], str, Place]]:
+def _places(plan: Plan, modules: dict[str, nn.Module]) -> Iterator[tuple[Literal["in", "out"], str, Place]]:
     """The side and the path of every module that is a site."""
     for stack in plan.stacks:
         of_kind = plan.layers.get(stack.kind)
@@ -196,7 +198,9 @@ def _of_stack(plan: Blueprint) -> Iterator[tuple[str, str]]:
     yield "ln_final", plan.final
 
 
-def _enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+def _enter(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The first argument of a module is a site."""
     run = CURRENT.get()
     if run is None:
@@ -207,7 +211,7 @@ def _enter(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
     return args, {**kwargs, name: _visited(run, module, "_into", value)}
 
 
-def _leave(module: Any, _: Any, output: Any) -> Any:
+def _leave(module: nn.Module, _: object, output: Any) -> Any:
     """The output of a module is a site: a tensor, the first of several, or the last state of a base model."""
     run = CURRENT.get()
     if run is None:
@@ -220,7 +224,7 @@ def _leave(module: Any, _: Any, output: Any) -> Any:
     return _visited(run, module, "_out", output)
 
 
-def _visited(run: Run, module: Any, side: str, tensor: Tensor) -> Tensor:
+def _visited(run: Run, module: nn.Module, side: str, tensor: Tensor) -> Tensor:
     for kind, layers, name, tokens_first in vars(module)[side]:
         site = Site(run.stream or kind, run.layer_of(module, name, layers), name)
         if run.wants(site):
@@ -231,7 +235,7 @@ def _visited(run: Run, module: Any, side: str, tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _stacks(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> tuple[Stack, ...]:
+def _stacks(model: Model, sides: Sequence[Literal["encoder", "decoder"]]) -> tuple[Stack, ...]:
     """The stacks of a model, encoder first."""
     config = model.config
     if config.model_type == "encoder-decoder":
@@ -246,7 +250,7 @@ def _stacks(model: Any, sides: Sequence[Literal["encoder", "decoder"]]) -> tuple
     return tuple(Stack(side, config.model_type, config, prefix) for side in sides)
 
 
-def _layers(model: Any, stacks: Sequence[Stack]) -> dict[Kind, tuple[AttentionLayer, ...]]:
+def _layers(model: Model, stacks: Sequence[Stack]) -> dict[Kind, tuple[AttentionLayer, ...]]:
     """The attention layers of stacks with blueprints, by kind."""
     layers: dict[Kind, tuple[AttentionLayer, ...]] = {}
     for stack in stacks:
@@ -278,7 +282,7 @@ def _discovered(callers: dict[Kind, list[Caller]], stacks: Sequence[Stack]) -> d
     return layers
 
 
-def _numbers(model: Any, stack: Stack, names: AttentionNames) -> list[tuple[tuple[str, int], ...]]:
+def _numbers(model: Model, stack: Stack, names: AttentionNames) -> list[tuple[tuple[str, int], ...]]:
     """For each layer the values for the braces of its names."""
     if "{group}" in names.module:
         config = stack.config

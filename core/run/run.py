@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from core.lazy import Tensor, torch
+from core.run.model import Inputs, Model, Output
 
 Kind = Literal["encoder", "decoder", "cross", "query"]
 """A stack of layers, or the cross-attention of a decoder, or the query stream of XLNet.
@@ -78,7 +79,7 @@ class Run:
     """Modules that attended and are no layer's, each with its weights."""
     stream: Kind | None = None
     """While one of XLNet's two streams passes their common modules: its kind, in place of that of the stack."""
-    output: Any = None
+    output: Output = field(init=False, repr=False)
     _calls: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def __getitem__(self, site: tuple[Kind, int, str]) -> Tensor:
@@ -146,8 +147,8 @@ def recording(keep: Collection[str | Site] = (), edits: Mapping[Site, Edit] | No
 
 
 def run(
-    model: Any,
-    inputs: Mapping[str, Any],
+    model: Model,
+    inputs: Inputs,
     *,
     keep: Collection[str | Site] = (),
     edits: Mapping[Site, Edit] | None = None,

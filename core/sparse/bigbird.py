@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, functional, torch
 from core.patterns.layout import Sparsity
+from core.run.model import Model, Module
 from core.sparse import encoder
 
 
@@ -50,7 +50,7 @@ def _gathers(sparsity: Sparsity, n: int, layers: int, heads: int) -> tuple[tuple
     return tuple(tuple(Gather(sparsity, n, layer, head) for head in range(heads)) for layer in range(layers))
 
 
-def shape_of(model: Any) -> tuple[int, int, int]:
+def shape_of(model: Model) -> tuple[int, int, int]:
     """(layers, heads, positions) of a BigBird model.
 
     Raises:
@@ -66,7 +66,7 @@ def shape_of(model: Any) -> tuple[int, int, int]:
 
 
 def forward(
-    model: Any,
+    model: Model,
     ids: Sequence[int],
     positions: Sequence[int],
     sparsity: Sparsity | None,
@@ -89,7 +89,7 @@ def forward(
     encoder.check(len(ids), limit, positions)
     gathers = None if sparsity is None else _gathers(sparsity, len(ids), layers, heads)
 
-    def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(layer: int, own: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         query, key, value = (part.contiguous() for part in (query, key, value))  # each head's rows side by side
         if gathers is None:
             return encoder.head_by_head(query, key, value)
@@ -101,7 +101,7 @@ def forward(
     return encoder.logits_at(model, model.cls, ids, positions, attend, progress)
 
 
-def attention_peak(model: Any, ids: Sequence[int], sparsity: Sparsity | None) -> int:
+def attention_peak(model: Model, ids: Sequence[int], sparsity: Sparsity | None) -> int:
     """Tensor memory, in bytes, that one head of the first layer holds at the peak of its attention, measured."""
     encoder.check(len(ids), shape_of(model)[2])
     query, key, value = (part[0, 0] for part in encoder.first_head(model, ids))

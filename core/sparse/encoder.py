@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputEmpty, InputTooLong, OutOfRange
 from core.lazy import Tensor, torch
+from core.run.model import Model, Module
 
 Logits = NDArray[np.float32]
 """(positions, vocabulary)."""
@@ -54,7 +55,7 @@ def split_heads(vectors: Tensor, heads: int) -> Tensor:
     return vectors.view(rows, n, heads, -1).transpose(1, 2)
 
 
-def last_states(model: Any, ids: Tensor, attend: Attend, progress: Progress | None = None) -> Tensor:
+def last_states(model: Model, ids: Tensor, attend: Attend, progress: Progress | None = None) -> Tensor:
     """(R, n) ids without padding to (R, n, h) last hidden states of a model with BERT's layers."""
     heads = int(model.config.num_attention_heads)
     hidden: Tensor = model.base_model.embeddings(input_ids=ids)
@@ -71,7 +72,7 @@ def last_states(model: Any, ids: Tensor, attend: Attend, progress: Progress | No
 
 
 def logits_at(
-    model: Any, head: Any, ids: Sequence[int], positions: Sequence[int], attend: Attend, progress: Progress | None
+    model: Model, head: Module, ids: Sequence[int], positions: Sequence[int], attend: Attend, progress: Progress | None
 ) -> Logits:
     """The logits that ``head`` gives at ``positions`` after one pass over a text."""
     with torch.inference_mode():
@@ -80,7 +81,7 @@ def logits_at(
         return logits.float().numpy().copy()
 
 
-def first_head(model: Any, ids: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
+def first_head(model: Model, ids: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
     """Query, key and value (1, 1, n, d) of the first layer's first head: enough to measure what a head holds."""
     with torch.inference_mode():
         hidden = model.base_model.embeddings(input_ids=torch.tensor([list(ids)]))
@@ -121,11 +122,17 @@ def measure_peak(call: Callable[[], object]) -> int:
         users[storage] -= 1
         held -= 0 if users[storage] else size
 
-    def tensors(values: Any) -> list[Tensor]:
+    def tensors(values: object) -> list[Tensor]:
         return [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
 
     class Tracker(TorchDispatchMode):  # type: ignore[no-untyped-call]
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self,
+            func: Callable[..., object],
+            types: object,
+            args: tuple[object, ...] = (),
+            kwargs: dict[str, object] | None = None,
+        ) -> object:
             nonlocal held, peak
             earlier.update(address(leaf) for leaf in tensors((args, kwargs)) if not users[address(leaf)])
             result = func(*args, **(kwargs or {}))

@@ -10,11 +10,11 @@ tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, functional, torch
+from core.run.model import Model, Module
 from core.sparse import encoder
 from core.sparse.windowed import by_blocks
 
@@ -22,7 +22,7 @@ GLOBAL = (0,)
 """The first token is global, as in training."""
 
 
-def shape_of(model: Any) -> tuple[int, int, int]:
+def shape_of(model: Model) -> tuple[int, int, int]:
     """(layers, heads, positions) of a Longformer; raises :class:`NoAttentionMatrix` for any other model."""
     config = model.config
     if not has(config, "window") or not hasattr(model, "lm_head"):
@@ -33,12 +33,12 @@ def shape_of(model: Any) -> tuple[int, int, int]:
     return int(config.num_hidden_layers), int(config.num_attention_heads), positions
 
 
-def sides_of(model: Any) -> tuple[int, ...]:
+def sides_of(model: Model) -> tuple[int, ...]:
     """Tokens that the window of each layer reaches on each side: half of its ``attention_window``."""
     return tuple(int(layer.attention.self.one_sided_attn_window_size) for layer in model.longformer.encoder.layer)
 
 
-def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL, *, full: bool = False) -> Tensor:
+def states(model: Model, ids: Tensor, global_at: Sequence[int] = GLOBAL, *, full: bool = False) -> Tensor:
     """(R, n) ids without padding to (R, n, h) last hidden states of a ``LongformerForMaskedLM``.
 
     Args:
@@ -49,7 +49,7 @@ def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL, *, full: 
     """
     sides = sides_of(model)
 
-    def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(layer: int, own: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         if full:
             context = functional.scaled_dot_product_attention(query, key, value)
         else:
@@ -61,7 +61,7 @@ def states(model: Any, ids: Tensor, global_at: Sequence[int] = GLOBAL, *, full: 
     return encoder.last_states(model, ids, attend)
 
 
-def _of_global(own: Any, hidden: Tensor, global_at: Sequence[int]) -> tuple[Tensor, Tensor]:
+def _of_global(own: Module, hidden: Tensor, global_at: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Context (R, H, g, d) and weights (R, H, g, n) of the global tokens: full attention with their own projections."""
     query = encoder.split_heads(own.query_global(hidden[:, list(global_at)]), own.num_heads)
     key, value = (encoder.split_heads(part(hidden), own.num_heads) for part in (own.key_global, own.value_global))
@@ -69,7 +69,7 @@ def _of_global(own: Any, hidden: Tensor, global_at: Sequence[int]) -> tuple[Tens
 
 
 def forward(
-    model: Any,
+    model: Model,
     ids: Sequence[int],
     positions: Sequence[int],
     side: int | None = None,
@@ -95,7 +95,7 @@ def forward(
     encoder.check(len(ids), shape_of(model)[2], (*positions, *global_at))
     sides = sides_of(model)
 
-    def attend(layer: int, own: Any, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(layer: int, own: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         if full:
             context = encoder.head_by_head(query, key, value)
         else:
@@ -107,7 +107,7 @@ def forward(
     return encoder.logits_at(model, model.lm_head, ids, positions, attend, progress)
 
 
-def attention_peak(model: Any, ids: Sequence[int], side: int | None) -> int:
+def attention_peak(model: Model, ids: Sequence[int], side: int | None) -> int:
     """Tensor memory, in bytes, that one head of the first layer holds at its peak; ``side`` None is full attention."""
     encoder.check(len(ids), shape_of(model)[2])
     query, key, value = encoder.first_head(model, ids)

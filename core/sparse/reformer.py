@@ -24,6 +24,7 @@ from typing import Any
 from core.checkpoints.families.architectures import has
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.lazy import Tensor, functional, torch
+from core.run.model import Model
 from core.run.odd.hashing import SEED, buckets_of, count_shared_rounds, rotations, with_itself
 from core.words import counted
 
@@ -81,7 +82,7 @@ class Hashed:
         return Hashed(self.vectors[0, :, :n].clone(), self.buckets[0, :, :, :n].clone())
 
 
-def shape_of(model: Any) -> tuple[tuple[int, ...], int, int, int]:
+def shape_of(model: Model) -> tuple[tuple[int, ...], int, int, int]:
     """(LSH layers from 0, heads, chunk length, positions).
 
     Raises:
@@ -94,13 +95,13 @@ def shape_of(model: Any) -> tuple[tuple[int, ...], int, int, int]:
     return hashing, int(config.num_attention_heads), int(config.lsh_attn_chunk_length), positions_of(model)
 
 
-def positions_of(model: Any) -> int:
+def positions_of(model: Model) -> int:
     """The longest text, in tokens."""
     return int(model.config.max_position_embeddings)
 
 
 def states(
-    model: Any,
+    model: Model,
     ids: Tensor,
     *,
     rounds: int | None = None,
@@ -128,7 +129,7 @@ def states(
         return hidden[:, : run.n]
 
 
-def _checked(model: Any, ids: Tensor) -> int:
+def _checked(model: Model, ids: Tensor) -> int:
     """The number of tokens n; raises when it is 0 or above the number of positions."""
     limit = shape_of(model)[-1]
     n = int(ids.shape[1])
@@ -142,7 +143,7 @@ def _checked(model: Any, ids: Tensor) -> int:
 class HashedPass:
     """The attention of one forward pass, with its padding and rotations."""
 
-    def __init__(self, model: Any, n: int, rounds: int, seed: int) -> None:
+    def __init__(self, model: Model, n: int, rounds: int, seed: int) -> None:
         if not 1 <= rounds <= max(ROUNDS):
             raise OutOfRange(f"Rounds of hashing go from 1 to {max(ROUNDS)}, not {rounds}.")
         assert not model.training
@@ -203,14 +204,14 @@ class HashedPass:
         return added
 
 
-def next_scores(model: Any, ids: Tensor) -> Tensor:
+def next_scores(model: Model, ids: Tensor) -> Tensor:
     """(R, V) logits of the token after each row (R, n), computed from the whole text without a cache."""
     with torch.inference_mode():
         scores: Tensor = model.lm_head.decoder(states(model, ids)[:, -1]).float()
         return scores
 
 
-def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None) -> Tensor:
+def surprisals(model: Model, ids: Sequence[int], *, rounds: int | None = None) -> Tensor:
     """(n - 1,) surprisals in bits of all tokens but the first, given the tokens before them."""
     with torch.inference_mode():
         text = torch.tensor([list(ids)])
@@ -218,7 +219,7 @@ def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None) -> 
         return functional.cross_entropy(scores, text[0, 1:], reduction="none") / torch.log(torch.tensor(2.0))
 
 
-def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: int) -> tuple[float, ...]:
+def by_context(model: Model, ids: Sequence[int], contexts: Sequence[int], last: int) -> tuple[float, ...]:
     """Mean surprisal in bits of a text's ``last`` tokens at each context length.
 
     Args:
@@ -237,7 +238,7 @@ def by_context(model: Any, ids: Sequence[int], contexts: Sequence[int], last: in
     return tuple(means)
 
 
-def inversion_error(model: Any, ids: Sequence[int]) -> float:
+def inversion_error(model: Model, ids: Sequence[int]) -> float:
     """Relative error of the embeddings reconstructed from the last layer's outputs.
 
     The largest absolute error, divided by the largest absolute value.

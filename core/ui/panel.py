@@ -40,7 +40,7 @@ class Panel:
     """Unique on its page; names the files, unless ``file`` does."""
     title: str
     """The title: plain text, for the files, the table and, with ``heading``, the page."""
-    figure: Any
+    figure: go.Figure
     """A plotly figure."""
     alt: str
     """The text alternative; plain text."""

@@ -363,7 +363,7 @@ def leave_texts_out_of_logs() -> None:
     """Log an exception as its type and traceback only: its message may contain a visitor's text."""
     make = logging.getLogRecordFactory()
 
-    def record(*words: Any, **named: Any) -> logging.LogRecord:
+    def record(*words: object, **named: object) -> logging.LogRecord:
         entry = make(*words, **named)
         if entry.exc_info and entry.exc_info[1]:
             entry.exc_text = _without_message(entry.exc_info[1])
@@ -509,7 +509,7 @@ def follow_limits() -> None:
             excess -= files.pop(old).content_size
         return name
 
-    def connect_counted(client: StarletteSessionClient, *given: Any, **named: Any) -> None:
+    def connect_counted(client: StarletteSessionClient, *given: object, **named: object) -> None:
         connect(client, *given, **named)
         client._send_queue = _SendQueue(client._send_queue.maxsize)  # its reader has not begun
 

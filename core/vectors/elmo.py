@@ -25,6 +25,7 @@ from core.errors import InputUnusable
 from core.language.tokens import likeliest
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
+from core.run.model import Module
 from core.settings import ASSETS
 from core.vectors.reading import Reading, tokens_of
 
@@ -96,7 +97,7 @@ def sides(tokens: tuple[Token, ...], position: int, k: int) -> Sides:
         return Sides(*(top(log.exp())[0] for log in logs))
 
 
-def combined(network: Any, ids: Tensor, real: Tensor, at: Tensor) -> Tensor:
+def combined(network: Module, ids: Tensor, real: Tensor, at: Tensor) -> Tensor:
     """(3, rows, V) log-probabilities of the token at one position of each row: left, right, both.
 
     Args:

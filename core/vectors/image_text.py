@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.lazy import Tensor, torch, transformers
+from core.run.model import Module
 from core.settings import ASSETS
 
 SceneKind = Literal["seen", "held out"]
@@ -171,14 +172,14 @@ def model() -> Any:
     return loaded.float().eval().requires_grad_(False)
 
 
-def vectors_of_texts(clip: Any, texts: Sequence[str]) -> NDArray[np.float32]:
+def vectors_of_texts(clip: Module, texts: Sequence[str]) -> NDArray[np.float32]:
     """(k, d) unit vectors. Raises as :func:`tokenize`."""
     ids = tokenize(texts)
     pooled = clip.text_model(input_ids=ids, attention_mask=(ids != 0).long()).pooler_output
     return _unit(clip.text_projection(pooled))
 
 
-def vectors_of_images(clip: Any, images: NDArray[np.uint8]) -> NDArray[np.float32]:
+def vectors_of_images(clip: Module, images: NDArray[np.uint8]) -> NDArray[np.float32]:
     """(n, d) unit vectors of (n, s, s, 3) images."""
     return _unit(clip.visual_projection(clip.vision_model(pixel_values=pixels(images)).pooler_output))
 
@@ -189,7 +190,7 @@ def _unit(vectors: Tensor) -> NDArray[np.float32]:
 
 
 def zero_shot(
-    clip: Any, images: NDArray[np.uint8], classes: Sequence[str], prompts: Sequence[str]
+    clip: Module, images: NDArray[np.uint8], classes: Sequence[str], prompts: Sequence[str]
 ) -> NDArray[np.float64]:
     """(n, k) probabilities of the classes; of several prompts, a class's vector is the mean.
 

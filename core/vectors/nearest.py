@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,7 @@ def embedding_matrix(checkpoint: Checkpoint) -> Tensor:
         InputUnusable: an architecture without a blueprint.
     """
     stack = stacks(checkpoint)[0]
-    model: Any = checkpoint.model
+    model = checkpoint.model
     plan = stack.blueprint
     if plan is None:
         raise InputUnusable(f"The embedding matrix of {checkpoint.spec.name} is not known here. Another model works.")

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from core.checkpoints.families import FAMILIES, Branch, Kind
 from core.lazy import Tensor
+from core.run.model import Config, Model
 
 Trait = Literal[
     "learned positions",
@@ -117,7 +118,7 @@ def architecture_of(config: Mapping[str, Any]) -> str | None:
     return model_type if isinstance(model_type, str) else None
 
 
-def has(config: Any, trait: Trait) -> bool:
+def has(config: Config, trait: Trait) -> bool:
     """Whether the architecture of a loaded model's configuration has this trait; see `CheckpointSpec.offers`."""
     fields = {name: getattr(config, name, None) for name in ("model_type", "attn_type")}
     return trait in traits_of(architecture_of(fields))
@@ -155,7 +156,7 @@ _HEADS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def word_head(model: Any) -> Callable[[Tensor], Tensor] | None:
+def word_head(model: Model) -> Callable[[Tensor], Tensor] | None:
     """The function from last hidden states (..., d) to logits (..., V), where the head reads each position alone.
 
     None for other architectures, whose forward pass projects every position.

@@ -10,7 +10,6 @@ Legend: R rows, H heads, n tokens, b block size, r random blocks, B blocks.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import torch
@@ -46,7 +45,9 @@ def spread(blocks: Tensor, size: int) -> Tensor:
 class FullSelfAttention(BigBirdSelfAttention):  # type: ignore[misc]
     """That of a model whose configuration has full attention."""
 
-    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: Any) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: object
+    ) -> tuple[Tensor, Tensor]:
         query, key, value = (
             part(hidden_states).unflatten(-1, (self.num_attention_heads, -1)).transpose(1, 2)
             for part in (self.query, self.key, self.value)

@@ -19,13 +19,13 @@ Legend: R rows, H heads, n tokens, d head dimension, w hidden size.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
 from transformers.models.deberta_v2.modeling_deberta_v2 import DisentangledSelfAttention, make_log_bucket_position
 
 from core.run.attend import attend
+from core.run.model import Module
 from core.run.odd import COMPONENTS
 
 
@@ -40,7 +40,7 @@ def by_distance(scores: Tensor) -> Tensor:
     return rows[..., :n]
 
 
-def position_scores(query: Tensor, key: Tensor, attention: Any, table: Tensor) -> dict[str, Tensor]:
+def position_scores(query: Tensor, key: Tensor, attention: Module, table: Tensor) -> dict[str, Tensor]:
     """The terms c2p and p2c that the module's configuration has, each (R, H, n, n) and scaled.
 
     Args:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 from transformers.models.gpt_neo.modeling_gpt_neo import GPTNeoSelfAttention
 from transformers.models.openai.modeling_openai import Attention
 
 from core.run.attend import as_allowed, attend
+from core.run.model import Module
 
 
-def _allowed(own: Any, queries: int, keys: int, mask: Tensor | None) -> Tensor:
+def _allowed(own: Module, queries: int, keys: int, mask: Tensor | None) -> Tensor:
     """(R or 1, 1, Q, K) True where the module's own mask and the given one, which is added, let a query attend."""
     near: Tensor = own.bias[:, :, keys - queries : keys, :keys].bool()
     return near if mask is None else near & as_allowed(mask)

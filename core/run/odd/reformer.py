@@ -38,7 +38,7 @@ def _split(vectors: Tensor, heads: int) -> Tensor:
 
 
 class HashedAttention(LSHSelfAttention):  # type: ignore[misc]
-    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, **more: Any) -> Any:
+    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, **more: object) -> Any:
         """(R, n, w) normalized states to an output of that shape; without padding where a run is recorded."""
         if CURRENT.get() is None:
             return super().forward(hidden_states, attention_mask, **more)
@@ -68,7 +68,7 @@ class HashedAttention(LSHSelfAttention):  # type: ignore[misc]
 
 
 class LocalAttention(LocalSelfAttention):  # type: ignore[misc]
-    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, **more: Any) -> Any:
+    def forward(self, hidden_states: Tensor, attention_mask: Tensor | None = None, **more: object) -> Any:
         """As that of :class:`HashedAttention`."""
         if CURRENT.get() is None:
             return super().forward(hidden_states, attention_mask, **more)
@@ -88,8 +88,8 @@ class Model(ReformerModel):  # type: ignore[misc]
         inputs_embeds: Tensor | None = None,
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
-        input_shape: Any = None,
-        **more: Any,
+        input_shape: object = None,
+        **more: object,
     ) -> Any:
         if CURRENT.get() is not None:
             return input_ids, inputs_embeds, attention_mask, position_ids, input_shape

@@ -154,7 +154,9 @@ def turn(kind: Kind | None) -> Iterator[None]:
 
 
 class Layer(XLNetLayer):  # type: ignore[misc]
-    def forward(self, output_h: Tensor, output_g: Tensor | None, *masks: Tensor | None, **more: Any) -> tuple[Any, ...]:
+    def forward(
+        self, output_h: Tensor, output_g: Tensor | None, *masks: Tensor | None, **more: object
+    ) -> tuple[Any, ...]:
         """As the library's; both streams pass the same modules."""
         with turn(None if output_g is None else "decoder"):
             content, query, *weights = self.rel_attn(output_h, output_g, *masks, **more)

@@ -17,6 +17,7 @@ from transformers.models.longformer.modeling_longformer import LongformerEncoder
 
 from core import patterns
 from core.run.attend import Apart, attend
+from core.run.model import Module
 
 
 @lru_cache(maxsize=16)
@@ -37,7 +38,7 @@ class SelfAttention(LongformerSelfAttention):  # type: ignore[misc]
     ) -> tuple[Tensor, ...]:
         """As the library's, with weights (R, n, H, n) and (R, H, g, n); global tokens are the same in every row."""
 
-        def split(projection: Any, states: Tensor = hidden_states) -> Tensor:
+        def split(projection: Module, states: Tensor = hidden_states) -> Tensor:
             vectors: Tensor = projection(states).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
             return vectors
 
@@ -61,7 +62,7 @@ class SelfAttention(LongformerSelfAttention):  # type: ignore[misc]
 
 
 class Encoder(LongformerEncoder):  # type: ignore[misc]
-    def forward(self, hidden_states: Tensor, attention_mask: Tensor, **more: Any) -> Any:
+    def forward(self, hidden_states: Tensor, attention_mask: Tensor, **more: object) -> Any:
         """As the library's; ``attention_mask`` (R, n) is above 0 at a global token, below 0 where none is."""
         if not bool((attention_mask > 0).any()):
             attention_mask = attention_mask.clone()

@@ -19,7 +19,7 @@ class SelfAttention(MultiHeadAttention):  # type: ignore[misc]
         kv: Tensor | None = None,
         cache: Any = None,
         output_attentions: bool = False,
-        **more: Any,
+        **more: object,
     ) -> tuple[Tensor, ...]:
         """As the library's; ``mask`` is (R, n) or (R, n, n), 1 where a key may be attended to."""
         if kv is not None:

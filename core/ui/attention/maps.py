@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable
 from dataclasses import fields
 from functools import partial
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -25,6 +24,7 @@ from core.attention.trace import AttentionMap
 from core.attention.views import grid
 from core.attention.views.export import Bits
 from core.links import parameters as link
+from core.run.model import Config
 from core.theme import Name
 from core.ui.attention.compared import COMPARED_PARAMS, numbered, other_model, other_text
 from core.ui.attention.setup import download_pages, download_weights, draw_model
@@ -117,7 +117,7 @@ def one_head(view: View) -> None:
         _local(trace.decoder, tuple(kinds), int(config.window_size), view)
 
 
-def _shared_keys(config: Any, view: View) -> None:
+def _shared_keys(config: Config, view: View) -> None:
     """Say which heads of queries read the same keys and values as the chosen one, if any do.
 
     An encoder-decoder of two models has a configuration for each; cross-attention is the decoder's.

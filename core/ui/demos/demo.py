@@ -18,6 +18,7 @@ from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import Content, content
 from core.figures.predictions import bars_alt, prediction_bars
 from core.language.tasks import Task
+from core.lazy import go
 from core.links.parameters import Value
 from core.table import Table
 from core.ui.demos.cover import Judge, explained, uncovered, verdict
@@ -102,7 +103,7 @@ class DemoView(View):
     def picture(
         self,
         slug: str,
-        figure: Any,
+        figure: go.Figure,
         table: Table | Rows | None,
         *,
         alt: str = "",

@@ -304,7 +304,7 @@ def _most(checkpoint: Checkpoint, ahead: int, segment: bool, drawn: int | None) 
 
 def _counts(checkpoint: Checkpoint, second: str, task: str) -> tuple[Count, Count]:
     """Two functions of a text: the tokens of the whole input, and those of the text alone."""
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     prefix, more = "", 1 if codes_of(checkpoint) else 0
     if checkpoint.spec.offers("rewrites"):
         offered = {candidate.slug: candidate for candidate in tasks(checkpoint)}

@@ -1,0 +1,108 @@
+"""What the Atlas uses of a model of transformers, whose own types mypy does not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from core.lazy import Tensor
+
+if TYPE_CHECKING:
+    from torch import device, nn
+
+
+class Config(Protocol):
+    """A configuration; every architecture has further fields of its own, and names for the same sizes."""
+
+    model_type: str
+    is_encoder_decoder: bool
+
+    def get_text_config(self, decoder: bool = ..., encoder: bool = ...) -> Config: ...
+
+    def __getattr__(self, name: str) -> Any: ...
+
+
+class Output(Protocol):
+    """What a forward pass returns; what a pass lacks is None or no attribute."""
+
+    last_hidden_state: Tensor
+    """(R, n, w)."""
+    logits: Tensor
+    """(R, n, V)."""
+    loss: Tensor
+    """(): of the labels given."""
+    hidden_states: tuple[Tensor, ...]
+    """(R, n, w) each: the input of the first layer, and the output of every layer."""
+    encoder_hidden_states: tuple[Tensor, ...]
+    decoder_hidden_states: tuple[Tensor, ...]
+    attentions: tuple[Tensor, ...]
+    """(R, H, n, n) a layer."""
+    cross_attentions: tuple[Tensor | None, ...] | None
+    """(R, H, Q, K) a layer of a decoder."""
+    past_key_values: Cache
+    mems: list[Tensor]
+    """(n, R, w) a layer: the memory of Transformer-XL and XLNet."""
+
+    def __getitem__(self, key: int | str) -> Tensor: ...
+    def __contains__(self, key: object) -> bool: ...
+
+
+class CachedLayer(Protocol):
+    keys: Tensor
+    """(R, H, n, d), as the values."""
+    values: Tensor
+
+
+class Cache(Protocol):
+    """The keys and values of the tokens that a decoder has read."""
+
+    layers: list[CachedLayer]
+
+    def reorder_cache(self, beam_idx: Tensor) -> None: ...
+
+
+class Module(Protocol):
+    """A module of an architecture, with its submodules under the names that the architecture gives them."""
+
+    training: bool
+
+    def __call__(self, *args: object, **kwargs: object) -> Any: ...
+
+    def __getattr__(self, name: str) -> Any: ...
+
+
+class Model(Protocol):
+    """A model, or a part of it that is one, such as its encoder; its own submodules have the architecture's names."""
+
+    config: Config
+    generation_config: Any
+    base_model_prefix: str
+
+    def __init__(self, config: Config) -> None: ...
+
+    @property
+    def base_model(self) -> Model: ...
+    @property
+    def device(self) -> device: ...
+
+    def __call__(self, *args: object, **kwargs: object) -> Output: ...
+    def forward(self, *args: object, **kwargs: object) -> Output: ...
+    def generate(self, *args: object, **kwargs: object) -> Tensor: ...
+    def get_encoder(self) -> Model: ...
+    def get_input_embeddings(self) -> Any: ...
+    def get_output_embeddings(self) -> Any: ...
+    def get_submodule(self, target: str) -> Any: ...
+    def set_attn_implementation(self, attn_implementation: str) -> None: ...
+    def eval(self) -> Self: ...
+    def requires_grad_(self, requires_grad: bool = ...) -> Self: ...
+    def modules(self) -> Iterator[nn.Module]: ...
+    def named_modules(self) -> Iterator[tuple[str, nn.Module]]: ...
+    def named_children(self) -> Iterator[tuple[str, nn.Module]]: ...
+    def parameters(self) -> Iterator[nn.Parameter]: ...
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
+    def state_dict(self) -> dict[str, Tensor]: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+
+Inputs = Mapping[str, Any]
+"""The arguments of a forward pass by name: tensors, and settings of the pass."""
