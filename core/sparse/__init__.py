@@ -1,1 +1,1 @@
-"""Attention that computes fewer scores: layouts and counts; BigBird, Longformer, Reformer over their own modules."""
+"""Attention that computes fewer scores: costs, and BigBird, Longformer, Reformer over their own modules."""
