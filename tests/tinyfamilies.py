@@ -299,10 +299,6 @@ def answer_of(model: Any, question: Question) -> Tensor:
             case "replaced-token":
                 verdict = model(**question.inputs).logits[0, position]
                 scores = torch.stack([verdict, torch.zeros(())])
-            case _ if model.config.model_type == "reformer":
-                from core.sparse.reformer import next_scores
-
-                scores = next_scores(model, ids)[0]
             case _:
                 scores = model(**question.inputs).logits[0, -1]
     return scores.log_softmax(-1)

@@ -40,8 +40,6 @@ def computed(tokens: int, *, cached: bool) -> int:
 
 def caches(model: Model) -> bool:
     """Whether the model reuses keys and values, or the states of its memory, at the next step."""
-    if has(model.config, "hashing"):  # it hashes the whole text again at every step
-        return False
     own_state = has(model.config, "state in modules")
     return has_memory(model) or ("past_key_values" in inspect.signature(model.forward).parameters and not own_state)
 

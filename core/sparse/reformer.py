@@ -204,14 +204,7 @@ class HashedPass:
         return added
 
 
-def next_scores(model: Model, ids: Tensor) -> Tensor:
-    """(R, V) logits of the token after each row (R, n), computed from the whole text without a cache."""
-    with torch.inference_mode():
-        scores: Tensor = model.lm_head.decoder(states(model, ids)[:, -1]).float()
-        return scores
-
-
-def surprisals(model: Model, ids: Sequence[int], *, rounds: int | None = None) -> Tensor:
+def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None) -> Tensor:
     """(n - 1,) surprisals in bits of all tokens but the first, given the tokens before them."""
     with torch.inference_mode():
         text = torch.tensor([list(ids)])

@@ -23,7 +23,6 @@ from core.language.decoding.rules import Rule, spread_of
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.lazy import Tensor, torch
-from core.sparse.reformer import next_scores
 
 _TOKENS_AT_ONCE = 32
 """Tokens of a known text in one forward pass: their logits are held together."""
@@ -56,16 +55,14 @@ class Reader:
         takes = inspect.signature(model.forward).parameters
         # Transformer-XL caches states instead of keys and values, and only those of its last tokens.
         self._remembering = segments.has_memory(model)
-        # A Reformer caches buckets, not keys and values: it processes the whole text at every step.
-        self._hashing = has(model.config, "hashing")
-        # GPT has no cache in transformers: it processes the whole text at every step. RecurrentGemma stores a part of
-        # its cache in its modules, which all visitors share.
+        # GPT has no cache in transformers, a Reformer one of buckets: they process the whole text at every step.
+        # RecurrentGemma stores a part of its cache in its modules, which all visitors share.
         own_state = has(model.config, "state in modules")
         self._caching = cached and "past_key_values" in takes and not own_state
         self._cache: Any = None
         self._read: Tensor | None = None
         self._fixed: dict[str, Any] = {}
-        if (not cached or own_state) and "use_cache" in takes:
+        if not self._caching and "use_cache" in takes:
             self._fixed["use_cache"] = False
         if "logits_to_keep" in takes:
             self._fixed["logits_to_keep"] = 1  # only the last logits of a long prompt are used
@@ -89,9 +86,6 @@ class Reader:
                 extra = {"use_cache": True, "past_key_values": self._cache}
             elif self._read is not None:
                 ids = torch.cat((self._read, ids), 1)
-            if self._hashing:
-                self._read = ids
-                return next_scores(self.model, ids)
             out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
             if self._caching:
                 self._cache = out.past_key_values
@@ -106,7 +100,7 @@ class Reader:
         A text that is known in advance takes one forward pass for many of its tokens, as in training.
         """
         last = ids.shape[1]
-        if self._remembering or self._hashing or not self._caching:
+        if self._remembering or not self._caching:
             for end in range(last - count + 1, last + 1):
                 yield self.read(ids[:, :end] if end == last - count + 1 else ids[:, end - 1 : end])
             return
