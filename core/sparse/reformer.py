@@ -204,7 +204,7 @@ class HashedPass:
         return added
 
 
-def surprisals(model: Any, ids: Sequence[int], *, rounds: int | None = None) -> Tensor:
+def surprisals(model: Model, ids: Sequence[int], *, rounds: int | None = None) -> Tensor:
     """(n - 1,) surprisals in bits of all tokens but the first, given the tokens before them."""
     with torch.inference_mode():
         text = torch.tensor([list(ids)])
