@@ -26,7 +26,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from core.engine import checkpoint
-from core.engine.client import frames
+from core.engine.client import results
+from core.engine.tasks import TASKS, name_of
 from core.language.fill_mask import MaskedText, predict, prepare
 from core.settings import ROOT, settings
 from core.turns import turns
@@ -87,7 +88,7 @@ def main() -> int:
     texts = [prepare(model, f"The old king {count * 'very '}often saw the [MASK].") for count in range(32)]
 
     def remote(text: MaskedText) -> object:
-        return next(frames(("core.language.fill_mask:predict", SLUG, None, (text, 5), {})))
+        return next(results(TASKS[name_of(predict)], SLUG, None, (text, 5), {}))
 
     print(f"{VISITORS} visitors, {SLUG}, {os.cpu_count()} processors, {ROUNDS} rounds of {seconds:g} s each")
     with ExitStack() as stack:
@@ -106,10 +107,10 @@ def main() -> int:
                 if number >= 0:  # in the first round every replica loads the model
                     rounds[what].append(result)
     here = rounds["in this process"]
-    for what, results in rounds.items():
-        rate, middle, high = (statistics.median(column) for column in zip(*results, strict=True))
+    for what, times in rounds.items():
+        rate, middle, high = (statistics.median(column) for column in zip(*times, strict=True))
         ratios = (
-            statistics.median(theirs[i] / ours[i] for theirs, ours in zip(results, here, strict=True)) for i in range(3)
+            statistics.median(theirs[i] / ours[i] for theirs, ours in zip(times, here, strict=True)) for i in range(3)
         )
         print(f"  {what:31} {rate:6.1f} requests/s, p50 {middle:5.0f} ms, p95 {high:5.0f} ms;", end=" ")
         print("ratios to this process {:.2f}, {:.2f}, {:.2f}".format(*ratios))

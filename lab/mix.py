@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.arrays import Floats
 from core.attention.roles.treebank import Sentence
-from core.attention.trace import Floats
 from core.lazy import torch
 from core.vectors.mix import SPLITS, LearnedMix, normed
 

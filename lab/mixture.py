@@ -35,8 +35,8 @@ from typing import Any
 
 import numpy as np
 
+from core.arrays import Bools
 from core.language.noise import RATES, Noise, noisy
-from core.objectives.example import Bools
 from core.objectives.sentinels import noise_mask
 from lab import corpus as texts
 from lab.parallel import Pair, rows

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from core import checkpoints
+from core.arrays import Floats
 from core.attention.roles import treebank
-from core.attention.trace import Floats
 from core.errors import AtlasError, InputTooLong
 from core.language.side_by_side import split
 from core.settings import ASSETS

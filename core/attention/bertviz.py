@@ -37,8 +37,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from core.arrays import Floats
 from core.attention.tokens import short
-from core.attention.trace import AttentionMap, AttentionTrace, Floats, MapKind, check_head
+from core.attention.trace import AttentionMap, AttentionTrace, MapKind, check_head
 from core.attention.views.export import Bits, by_head, is_causal
 from core.content import content
 from core.errors import NoAttentionMatrix

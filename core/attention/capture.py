@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from core.arrays import Bools, Floats
 from core.attention.layers import (
     has_blueprint,
     library_errors,
@@ -43,7 +44,7 @@ from core.attention.layers import (
 )
 from core.attention.scores import attention_layers, notes_of, stacked
 from core.attention.tokens import labels
-from core.attention.trace import AttentionMap, AttentionTrace, Bools, Floats, MapKind, frozen, map_note
+from core.attention.trace import AttentionMap, AttentionTrace, MapKind, frozen, map_note
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange

@@ -21,7 +21,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.attention.trace import AttentionMap, Bools, Floats, check_head, frozen, map_note
+from core.arrays import Bools, Floats
+from core.attention.trace import AttentionMap, check_head, frozen, map_note
 from core.attention.views.export import computed
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.turns import turns

@@ -9,9 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from core.arrays import Floats
 from core.attention.tokens import labels
 from core.attention.trace import frozen
 from core.checkpoints.families.architectures import word_head
@@ -70,7 +68,6 @@ def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> Scored
 
 MOST = 40
 """The most tokens of a text."""
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.trace import AttentionMap, Bools
+from core.arrays import Bools
+from core.attention.trace import AttentionMap
 from core.content import content
 
 SPECIAL = frozenset(

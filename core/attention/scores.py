@@ -33,8 +33,9 @@ from typing import Any
 
 import numpy as np
 
+from core.arrays import Floats
 from core.attention.layers import library_errors, plan_of, refuse
-from core.attention.trace import Floats, MapKind, frozen, map_note
+from core.attention.trace import MapKind, frozen, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.language.segments import SEGMENT, run_text

@@ -16,12 +16,11 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Bools, Floats
 from core.content import content
 from core.errors import OutOfRange
 
 MapKind = Literal["encoder", "decoder", "cross", "query"]
-Floats = NDArray[np.float32]
-Bools = NDArray[np.bool_]
 Array = TypeVar("Array", bound=NDArray[Any])
 
 

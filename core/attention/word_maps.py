@@ -25,11 +25,12 @@ from typing import Any
 
 import numpy as np
 
+from core.arrays import Bools, Floats
 from core.attention.capture import MAX_NEW_TOKENS, capture, capture_pair, tokens_of
 from core.attention.heads import scores
 from core.attention.roles import rolefiles
 from core.attention.tokens import Membership, belonging, word_weights
-from core.attention.trace import AttentionMap, AttentionTrace, Bools, Floats, frozen
+from core.attention.trace import AttentionMap, AttentionTrace, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
 from core.language import translate

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Bools, Integers
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, OutOfRange
 from core.language.text import clean
@@ -62,9 +63,9 @@ class Buckets:
 
     labels: tuple[str, ...]
     """Each byte as a character or a code."""
-    buckets: NDArray[np.int64]  # (r, n)
-    order: NDArray[np.int64]  # (r, n'): sorted positions, padding (n and above) last
-    same_bucket: NDArray[np.bool_]  # (n, n): query by key, over all rounds
+    buckets: Integers  # (r, n)
+    order: Integers  # (r, n'): sorted positions, padding (n and above) last
+    same_bucket: Bools  # (n, n): query by key, over all rounds
     chunk: int
     count: int
     """Number of buckets."""

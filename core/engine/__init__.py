@@ -1,9 +1,9 @@
 """Where model work is computed: in this process (the default), or by replicas of Ray Serve.
 
 A page asks for a result by a pure function of a loaded model and plain values, ``run(capture, "minilm", text)``. Under
-``ATLAS_ENGINE=process`` the function is called here. Under ``ATLAS_ENGINE=ray`` the functions of :data:`TASKS` are sent
-to ``ATLAS_ENGINE_URL`` (`python -m core serve`), which calls the same function on its own copy of the model; the app
-needs no Ray for that. Every other function is computed here in both cases.
+``ATLAS_ENGINE=process`` the function is called here. Under ``ATLAS_ENGINE=ray`` the functions of `TASKS` in
+`core.engine.tasks` are sent to ``ATLAS_ENGINE_URL`` (`python -m core serve`), which calls the same function on its own
+copy of the model; the app needs no Ray for that. Every other function is computed here in both cases.
 """
 
 from __future__ import annotations
@@ -17,39 +17,10 @@ from core.settings import settings
 
 if TYPE_CHECKING:
     from core.checkpoints.spec import Checkpoint, Part
+    from core.engine.tasks import Task
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-TASKS = frozenset(
-    f"core.{module}:{name}"
-    for module, names in {
-        "attention.ablation.ablate": "ablate_heads rank_heads",
-        "attention.disentangled": "predict_without_components score_components",
-        "attention.capture": "capture capture_ids continued rewritten",
-        "attention.inside.block": "block",
-        "attention.inside.lens": "predictions_by_layer trajectory",
-        "attention.inside.overview": "overview",
-        "attention.word_maps": "generate_answer maps_over_words word_attention",
-        "efficiency.buckets": "compute_buckets",
-        "language.adapters": "classify",
-        "language.bilingual": "predict",
-        "language.codes": "classify",
-        "language.decoding.search": "tree",
-        "language.fill_mask": "predict",
-        "language.generate": "generate steps steps_along steps_in_batch",
-        "language.losses": "losses",
-        "language.permuted": "follow",
-        "language.segments": "compare",
-        "language.side_by_side": "answer",
-        "language.translate": "align rewrite translate_along",
-        "vectors.input_embeddings": "input_embeddings",
-        "vectors.positions": "distance_terms rotary_vectors score_terms",
-        "vectors.reading": "read_states",
-    }.items()
-    for name in names.split()
-)
-"""The functions that an engine computes, as ``module:name``. Requests for other names are refused."""
 
 
 def checkpoint(slug: str, part: Part | None = None) -> Checkpoint:
@@ -73,9 +44,9 @@ def run(
     slug, part = (model, None) if isinstance(model, str) else model
     if (task := _sent(compute)) is None:
         return compute(checkpoint(slug, part), *args, **kwargs)
-    from core.engine.client import frames
+    from core.engine.client import results
 
-    return next(frames((task, slug, part, args, kwargs)))  # type: ignore[no-any-return]
+    return next(results(task, slug, part, args, kwargs))  # type: ignore[no-any-return]
 
 
 def stream(
@@ -84,12 +55,15 @@ def stream(
     """As :func:`run`, for a function that yields: each step as soon as it is computed. Closing ends the computation."""
     if (task := _sent(compute)) is None:
         return compute(checkpoint(slug), *args, **kwargs)
-    from core.engine.client import frames
+    from core.engine.client import results
 
-    return frames((task, slug, None, args, kwargs))
+    return results(task, slug, None, args, kwargs)
 
 
-def _sent(compute: Callable[..., object]) -> str | None:
-    """The name under which ``compute`` is sent elsewhere; None where it is computed here."""
-    task = f"{compute.__module__}:{compute.__qualname__}"
-    return task if task in TASKS and settings().engine == "ray" else None
+def _sent(compute: Callable[..., object]) -> Task | None:
+    """The task as which ``compute`` is sent elsewhere; None where it is computed here."""
+    if settings().engine == "process":
+        return None
+    from core.engine.tasks import TASKS, name_of  # of all tasks: more than a page needs
+
+    return TASKS.get(name_of(compute))

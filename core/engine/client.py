@@ -1,8 +1,8 @@
-"""Sends a task to the engine: one HTTP request, whose response is a sequence of frames.
+"""Sends a task to the engine: one HTTP request to the path of its name, whose response is a sequence of lines.
 
-A frame is its length in 8 bytes and a message: ``("value", result)``, one for each step of a generation, or
-``("error", class, sentence)``. A frame of length 0 ends the response. While a page run waits, other runs use its turn;
-when its visitor leaves or makes a newer request, the connection is closed, and the engine ends the computation.
+A line is a message of the task, one for each step of a generation; an empty line ends the response. While a page run
+waits, other runs use its turn; when its visitor leaves or makes a newer request, the connection is closed, and the
+engine ends the computation.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 import http.client
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from inspect import signature
 from typing import Any
 from urllib.parse import urlsplit
 
-from core import errors
-from core.engine.messages import decode, encode
+from pydantic import ValidationError
+
+from core.checkpoints.spec import Part
+from core.engine.tasks import ERRORS, Failure, Task
 from core.errors import AtlasError, EngineUnavailable
 from core.settings import settings
 from core.turns import turns
@@ -30,15 +33,18 @@ _readers = ThreadPoolExecutor(256, "engine")
 """Threads that wait for the network; each request has one."""
 
 
-def frames(request: tuple[Any, ...]) -> Iterator[Any]:
-    """The results of ``request``: task, slug, part, arguments and keyword arguments.
+def results(
+    task: Task, slug: str, part: Part | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Iterator[Any]:
+    """The result of ``task`` with these arguments, or each of its steps.
 
     Raises:
         AtlasError: what the task raised, or EngineUnavailable.
     """
     address = urlsplit(settings().engine_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=CONNECT)
-    body, path = encode(request), f"{address.path.rstrip('/')}/"
+    _, *arguments = signature(task.compute).bind(None, *args, **kwargs).arguments.items()
+    body = task.call(slug=slug, part=part, **dict(arguments)).model_dump_json()
 
     def send() -> http.client.HTTPResponse:
         connection.connect()
@@ -46,7 +52,7 @@ def frames(request: tuple[Any, ...]) -> Iterator[Any]:
         if gone.is_set():
             raise ConnectionAbortedError
         connection.sock.settimeout(SILENCE)
-        connection.request("POST", path, body)
+        connection.request("POST", f"{address.path.rstrip('/')}/{task.name}", body.encode())
         return connection.getresponse()
 
     lines: list[socket.socket] = []
@@ -55,11 +61,15 @@ def frames(request: tuple[Any, ...]) -> Iterator[Any]:
         response = turns.result(_readers.submit(send))
         if response.status != 200:
             raise EngineUnavailable(_unavailable(f"It answers with status {response.status}."))
-        while (message := turns.result(_readers.submit(_frame, response))) is not None:
-            kind, *content = decode(message)
-            if kind == "error":
-                raise _error(*content)
-            yield content[0]
+        while (message := turns.result(_readers.submit(response.readline))) != b"\n":
+            if not message.endswith(b"\n"):
+                raise http.client.IncompleteRead(message)
+            outcome = task.reply.model_validate_json(message).outcome
+            if isinstance(outcome, Failure):
+                raise ERRORS.get(outcome.error, AtlasError)(outcome.sentence)
+            yield outcome
+    except ValidationError as error:
+        raise EngineUnavailable(_unavailable("It answers as another version of the Atlas.")) from error
     except (OSError, http.client.HTTPException) as error:
         raise EngineUnavailable(_unavailable("It cannot be reached.")) from error
     finally:
@@ -82,24 +92,6 @@ def reachable() -> bool:
         return False
     finally:
         connection.close()
-
-
-def _frame(response: http.client.HTTPResponse) -> bytes | None:
-    """The next message; None after the last."""
-    length = int.from_bytes(_exactly(response, 8))
-    return _exactly(response, length) if length else None
-
-
-def _exactly(response: http.client.HTTPResponse, count: int) -> bytes:
-    data = response.read(count)
-    if len(data) < count:
-        raise http.client.IncompleteRead(data, count - len(data))
-    return data
-
-
-def _error(name: str, sentence: str) -> AtlasError:
-    kind = getattr(errors, name, None)
-    return kind(sentence) if isinstance(kind, type) and issubclass(kind, AtlasError) else AtlasError(sentence)
 
 
 def _unavailable(reason: str) -> str:

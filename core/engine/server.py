@@ -14,27 +14,31 @@ import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
+from contextlib import suppress
 from typing import Any
 
-from core.engine import TASKS, checkpoint
-from core.engine.messages import decode, encode
+from pydantic import ValidationError
+
+from core.checkpoints.spec import Part
+from core.engine import checkpoint
+from core.engine.tasks import TASKS, Failure, Reply, Task, name_of
 from core.errors import AtlasError, EngineUnavailable
+from core.language.fill_mask import predict, predict_together
 from core.settings import ROOT
 from core.turns import turns
 
-BATCHED = {"core.language.fill_mask:predict": "core.language.fill_mask:predict_together"}
+BATCHED = {name_of(predict): predict_together}
 """Tasks that a batch computes at once, and the function for a batch: model and arguments of each to results."""
-END = bytes(8)
-"""The frame that ends an answer."""
+END = b"\n"
+"""The line that ends an answer."""
 
 
 class _Gone(BaseException):
     """The client has closed the connection."""
 
 
-def answer(body: bytes, gone: threading.Event) -> Iterator[bytes]:
-    """The frames of the response to a request. Setting ``gone`` ends the computation."""
+def answer(name: str, message: bytes, gone: threading.Event) -> Iterator[bytes]:
+    """The lines of the response to a call of the task ``name``. Setting ``gone`` ends the computation."""
 
     def check() -> None:
         if gone.is_set():
@@ -42,58 +46,53 @@ def answer(body: bytes, gone: threading.Event) -> Iterator[bytes]:
 
     try:
         with turns.run(check):
-            task, slug, part, args, kwargs = _request(body)
-            result = _function(task)(checkpoint(slug, part), *args, **kwargs)
-            for value in result if isinstance(result, Iterator) else (result,):
+            task, slug, part, arguments = _read(name, message)
+            result = task.compute(checkpoint(slug, part), **arguments)
+            for outcome in result if isinstance(result, Iterator) else (result,):
                 check()
-                yield framed("value", value)
+                yield line(task.reply(outcome=outcome))
     except _Gone:
         return
     except AtlasError as error:
-        yield framed("error", type(error).__name__, str(error))
+        yield line(Reply(outcome=Failure(error=type(error).__name__, sentence=str(error))))
     except Exception:
         logging.getLogger("atlas").exception("A task failed")
-        yield framed("error", EngineUnavailable.__name__, "The model engine failed at this. Its log says why.")
+        sentence = "The model engine failed at this. Its log says why."
+        yield line(Reply(outcome=Failure(error=EngineUnavailable.__name__, sentence=sentence)))
     finally:
         yield END
 
 
-def answer_together(bodies: Sequence[bytes]) -> list[bytes]:
-    """The responses to requests for tasks of `BATCHED`: one call for each model, or one by one where that fails."""
+def answer_together(requests: Sequence[tuple[str, bytes]]) -> list[bytes]:
+    """The responses to requests for tasks of `BATCHED`, each the task's name and a message: one call of the model for
+    all, or one by one where that fails."""
     answers: dict[int, bytes] = {}
-    groups: dict[tuple[str, str, Any], list[tuple[int, Any]]] = defaultdict(list)
-    for number, body in enumerate(bodies):
-        task, slug, part, args, kwargs = _request(body)
-        if not kwargs:
-            groups[task, slug, part].append((number, args))
-    for (task, slug, part), calls in groups.items():
-        try:
-            with turns.run():
-                results = _function(BATCHED[task])(checkpoint(slug, part), [args for _, args in calls])
-        except Exception:  # computed one by one below, each with its own error  # noqa: S112
-            continue
-        answers |= {number: framed("value", value) + END for (number, _), value in zip(calls, results, strict=True)}
-    return [answers.get(i) or b"".join(answer(body, threading.Event())) for i, body in enumerate(bodies)]
+    groups: dict[tuple[str, str, Part | None], dict[int, tuple[Any, ...]]] = defaultdict(dict)
+    for number, request in enumerate(requests):
+        with suppress(AtlasError):  # answered below, as what fails here
+            task, slug, part, arguments = _read(*request)
+            groups[task.name, slug, part][number] = tuple(arguments.values())
+    for (name, slug, part), calls in groups.items():
+        with suppress(Exception), turns.run():
+            outcomes = BATCHED[name](checkpoint(slug, part), list(calls.values()))
+            lines = (line(TASKS[name].reply(outcome=outcome)) + END for outcome in outcomes)
+            answers |= dict(zip(calls, lines, strict=True))
+    return [answers.get(i) or b"".join(answer(*request, threading.Event())) for i, request in enumerate(requests)]
 
 
-def _request(body: bytes) -> tuple[str, str, Any, tuple[Any, ...], dict[str, Any]]:
-    try:
-        task, slug, part, args, kwargs = decode(body)
-    except (ValueError, TypeError):
-        task = slug = part = args = kwargs = None
-    if not isinstance(task, str) or task not in TASKS:
+def _read(name: str, message: bytes) -> tuple[Task, str, Part | None, dict[str, Any]]:
+    """The task, the checkpoint's slug and part, and the arguments."""
+    if name not in TASKS:
         raise EngineUnavailable("The model engine has no such task. It may run another version than the app.")
-    return task, slug, part, args, kwargs
+    try:
+        arguments = dict(TASKS[name].call.model_validate_json(message))
+    except ValidationError:
+        raise EngineUnavailable("The model engine cannot read this request of the app.") from None
+    return TASKS[name], arguments.pop("slug"), arguments.pop("part"), arguments
 
 
-def _function(task: str) -> Any:
-    module, _, name = task.partition(":")
-    return getattr(import_module(module), name)
-
-
-def framed(*content: object) -> bytes:
-    message = encode(content)
-    return len(message).to_bytes(8) + message
+def line(reply: Reply) -> bytes:
+    return reply.model_dump_json().encode() + b"\n"
 
 
 class Engine:
@@ -106,8 +105,8 @@ class Engine:
         if batch > 1:
             from ray import serve
 
-            async def together(bodies: list[bytes]) -> list[bytes]:
-                return await asyncio.get_running_loop().run_in_executor(self._threads, answer_together, bodies)
+            async def together(calls: list[tuple[str, bytes]]) -> list[bytes]:
+                return await asyncio.get_running_loop().run_in_executor(self._threads, answer_together, calls)
 
             self._together = serve.batch(max_batch_size=batch, batch_wait_timeout_s=wait)(together)
 
@@ -115,27 +114,23 @@ class Engine:
         """Answer one request (Starlette's)."""
         from starlette.responses import Response, StreamingResponse
 
-        body = await request.body()
-        try:
-            batched = self._together is not None and _request(body)[0] in BATCHED
-        except AtlasError:
-            batched = False
-        if batched and self._together is not None:
-            return Response(await self._together(body))
-        return StreamingResponse(self._frames(body))
+        name, message = request.url.path.rpartition("/")[2], await request.body()
+        if self._together is not None and name in BATCHED:
+            return Response(await self._together((name, message)))
+        return StreamingResponse(self._lines(name, message))
 
-    async def _frames(self, body: bytes) -> AsyncIterator[bytes]:
-        """The frames of :func:`answer`, computed in another thread."""
+    async def _lines(self, name: str, message: bytes) -> AsyncIterator[bytes]:
+        """The lines of :func:`answer`, computed in another thread."""
         loop, gone = asyncio.get_running_loop(), threading.Event()
-        frames: asyncio.Queue[bytes] = asyncio.Queue()
+        lines: asyncio.Queue[bytes] = asyncio.Queue()
 
         def compute() -> None:
-            for frame in answer(body, gone):
-                loop.call_soon_threadsafe(frames.put_nowait, frame)
+            for frame in answer(name, message, gone):
+                loop.call_soon_threadsafe(lines.put_nowait, frame)
 
         try:
             running = loop.run_in_executor(self._threads, compute)
-            while (frame := await frames.get()) != END:
+            while (frame := await lines.get()) != END:
                 yield frame
             yield END
             await running

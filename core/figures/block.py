@@ -20,9 +20,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.attention.inside.block import Wire
 from core.attention.inside.steps import ENCODER, Step
-from core.attention.trace import Floats
 from core.figures.heatmap import Labels, ValueKind, cells, heat_map, tokens
 from core.figures.labels import sentence
 from core.figures.plot import TURNED, Json, box, figure, title

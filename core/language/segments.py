@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from core.arrays import Doubles
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
@@ -36,8 +37,6 @@ MAX_CHARS = 5_000
 MAX_READ = 1_024
 """The most tokens of `compare`, which takes three passes, one of them with all attention weights."""
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryReading:
@@ -47,9 +46,9 @@ class MemoryReading:
     """The n tokens with a surprisal, without the token that begins a text."""
     segment: int
     memory: int
-    with_memory: Floats
+    with_memory: Doubles
     """(n,) bits."""
-    without: Floats
+    without: Doubles
     """(n,) bits."""
     furthest_key: tuple[int, ...]
     """For each layer, the distance in tokens to the furthest key with any weight."""
@@ -141,7 +140,7 @@ def _placed(parts: Sequence[Tensor], n: int) -> Tensor:
     return whole
 
 
-def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Floats:
+def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Doubles:
     """The surprisal in bits (n - 1,) of all tokens but the first, given the context in the segment and the memory."""
     with torch.inference_mode():
         inputs = torch.tensor([list(ids)], device=model.device)

@@ -136,7 +136,7 @@ def masked(text: str, words: Sequence[Word], chosen: Collection[int]) -> str:
     return "".join(parts) + text[at:]
 
 
-def answer(checkpoint: Checkpoint, text: str, chosen: Collection[int] = (), task: str | None = None) -> Answer:
+def answer(checkpoint: Checkpoint, text: str, chosen: Sequence[int] = (), task: str | None = None) -> Answer:
     """The output of ``checkpoint`` for the sentence; ``chosen`` are the masked words, as indices of :func:`split`.
 
     Raises :class:`InputUnusable` for a kind that this comparison lacks, and what the kind's own demo raises.

@@ -25,9 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from core.arrays import Floats
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.decoding.reader import Start
@@ -69,7 +67,7 @@ class Alignment:
 
     source: tuple[Token, ...]
     target: tuple[Token, ...]
-    weights: NDArray[np.float32]  # (L, H, T, S), rows sum to one, read-only
+    weights: Floats  # (L, H, T, S), rows sum to one, read-only
 
 
 def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
+
+import numpy as np
+
+from core.arrays import Doubles, Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Alternative:
     processed: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Alternatives(Sequence[Alternative]):
     """Candidate tokens in columns; an :class:`Alternative` is created on access.
 
@@ -88,15 +91,15 @@ class Alternatives(Sequence[Alternative]):
     every garbage collection would traverse. Arrays of numbers are one object each.
     """
 
-    ids: array[int]
+    ids: Integers
     texts: tuple[str, ...]
-    probabilities: array[float]
-    processed: array[float]
+    probabilities: Doubles
+    processed: Doubles
 
     @classmethod
     def of(cls, ids: Sequence[int], texts: Sequence[str], own: Sequence[float], after: Sequence[float]) -> Alternatives:
         """From one value of each column for each token: own probability, and that after temperature and truncation."""
-        return cls(array("q", ids), tuple(texts), array("d", own), array("d", after))
+        return cls(np.array(ids, np.int64), tuple(texts), np.array(own, float), np.array(after, float))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -108,7 +111,7 @@ class Alternatives(Sequence[Alternative]):
     def __getitem__(self, at: int | slice) -> Alternative | tuple[Alternative, ...]:
         if isinstance(at, slice):
             return tuple(self[i] for i in range(*at.indices(len(self))))
-        return Alternative(self.ids[at], self.texts[at], self.probabilities[at], self.processed[at])
+        return Alternative(int(self.ids[at]), self.texts[at], float(self.probabilities[at]), float(self.processed[at]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ class Spread:
 class GenerationStep:
     index: int
     token: Alternative
-    alternatives: Sequence[Alternative]
+    alternatives: Alternatives
     """The most probable tokens of this step, most probable first (the chosen one may be missing from them)."""
     text: str
     """All the generated text up to and including this step."""

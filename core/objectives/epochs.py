@@ -12,8 +12,9 @@ from typing import Unpack
 
 import numpy as np
 
+from core.arrays import Bools
 from core.objectives import masked
-from core.objectives.example import Bools, Example
+from core.objectives.example import Example
 from core.objectives.masked import RATE, Settings
 
 EPOCHS = 40

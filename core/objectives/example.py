@@ -16,12 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core import patterns
+from core.arrays import Bools
 from core.patterns import mask
-
-Bools = NDArray[np.bool_]
 
 MaskKind = Literal["encoder", "decoder", "cross", "query"]
 Change = Literal["none", "masked", "random", "replaced", "unchanged", "inserted", "moved", "special"]

@@ -18,8 +18,9 @@ from typing import Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from core.arrays import Bools
 from core.objectives import example
-from core.objectives.example import Bools, Cell, Example
+from core.objectives.example import Cell, Example
 
 RATE = 0.15
 FATES = (0.8, 0.1)

@@ -27,8 +27,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Bools
 from core.errors import InputUnusable
-from core.objectives.example import Bools, Cell, Example, seq2seq
+from core.objectives.example import Cell, Example, seq2seq
 
 RATE = 0.15
 MEAN = 3.0

@@ -28,9 +28,10 @@ from typing import Literal
 
 import numpy as np
 
+from core.arrays import Bools
 from core.errors import InputUnusable
 from core.objectives import masked
-from core.objectives.example import Bools, Example, Visible
+from core.objectives.example import Example, Visible
 
 UnifiedMask = Literal["both", "seq2seq", "left", "right"]
 SHARES: dict[UnifiedMask, float] = {"both": 1 / 3, "seq2seq": 1 / 3, "left": 1 / 6, "right": 1 / 6}

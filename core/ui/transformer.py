@@ -20,9 +20,9 @@ import streamlit as st
 from pydantic import Field
 
 from core import checkpoints, session
+from core.arrays import Floats
 from core.attention.inside.overview import MAX_TOKENS, Lane, Overview, Tensors, overview
 from core.attention.inside.steps import slug
-from core.attention.trace import Floats
 from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
 from core.ui.component import Component, Message, Position

@@ -44,7 +44,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.trace import Floats
+from core.arrays import Floats
 from core.vectors.nearest import cosines, units
 from core.vectors.occurrences import Words
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from core.arrays import Floats
 from core.attention.inside.states import embedding_of
-from core.attention.trace import Floats
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language import bilingual

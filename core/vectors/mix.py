@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.attention.trace import Floats
+from core.arrays import Floats
 
 EPSILON = 1e-5
 

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.attention.inside.steps import exists
 from core.attention.layers import stacks
-from core.attention.trace import Floats, frozen
+from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.tokens import label

@@ -26,7 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.attention.trace import Floats, frozen
+from core.arrays import Floats
+from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.side_by_side import Word, split

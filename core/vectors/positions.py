@@ -40,11 +40,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.attention.disentangled import ScoreComponents
 from core.attention.inside.states import embedding_of
 from core.attention.scores import AttentionScores, scores_by_layer, stacked
 from core.attention.tokens import label
-from core.attention.trace import Floats, frozen
+from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.segments import has_memory

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from core.arrays import Floats
 from core.attention.inside.states import by_layer
-from core.attention.trace import Floats
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputTooLong, InputUnusable
 from core.language.codes import codes_of

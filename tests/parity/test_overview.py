@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from core.arrays import Floats
 from core.attention.inside.block import block
 from core.attention.inside.overview import FIRST, MAX_TOKENS, Lane, Overview, overview
-from core.attention.trace import Floats
 from core.errors import InputTooLong
 from core.language.fill_mask import fill_mask
 from core.ui.transformer import WEIGHT, first_head, packed, run_data

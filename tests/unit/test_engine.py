@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import import_module
 from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import save
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from core import engine
+from core.arrays import Bools, Doubles, Floats, Integers
 from core.engine import server
-from core.engine.client import frames
-from core.engine.messages import decode, encode
+from core.engine.client import results
+from core.engine.tasks import TASKS, Failure, Task, name_of
 from core.errors import EngineUnavailable, InputUnusable
 from core.language.fill_mask import predict, predict_together, prepare
 from core.language.generate import generate, prompted, steps_along
@@ -28,6 +29,15 @@ from core.turns import Turns
 from tests import tinyfamilies
 
 LENGTHS = ("The [MASK] sat.", "The cat [MASK] on the [MASK] and looked at the dog.", "[MASK]", "A small [MASK] runs.")
+FILL, GENERATE = TASKS[name_of(predict)], TASKS[name_of(generate)]
+
+
+def call(task: Task, slug: str, **arguments: object) -> bytes:
+    return task.call(slug=slug, part=None, **arguments).model_dump_json().encode()
+
+
+def outcomes(task: Task, lines: Iterable[bytes]) -> list[Any]:
+    return [task.reply.model_validate_json(line).outcome for line in b"".join(lines).splitlines() if line]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -40,8 +50,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
         try:
-            for frame in server.answer(body, self.gone):
-                self.wfile.write(frame)
+            for line in server.answer(self.path[1:], body, self.gone):
+                self.wfile.write(line)
         except OSError:
             self.gone.set()
 
@@ -89,12 +99,13 @@ def same(left: Any, right: Any, near: float = 0.0) -> None:
         assert left == right
 
 
-@pytest.mark.parametrize("task", sorted(engine.TASKS))
-def test_every_task_is_a_public_function_of_a_checkpoint(task: str) -> None:
-    module, _, name = task.partition(":")
-    compute = getattr(import_module(module), name)
-    assert next(iter(signature(compute).parameters)) == "checkpoint"
-    assert f"{compute.__module__}:{compute.__qualname__}" == task, "it is sent under the name that it is defined with"
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_every_task_is_a_function_of_a_checkpoint_and_of_types_that_messages_carry(task: Task) -> None:
+    assert [
+        *(name for name in signature(task.compute).parameters if name not in task.call.model_fields),
+        *(name for name in task.call.model_fields if name not in signature(task.compute).parameters),
+    ] == ["checkpoint", "slug", "part"]
+    assert "outcome" in task.reply.model_fields
 
 
 def test_the_default_computes_here_and_imports_no_ray() -> None:
@@ -121,12 +132,34 @@ def test_an_error_for_the_visitor_arrives_as_it_was_raised(remote: object) -> No
         engine.run(predict, "bert", text)
 
 
+@pytest.mark.parametrize("name", ["os.getcwd", "core.language.fill_mask.prepare", "core.settings.settings", "", "[1]"])
+def test_no_other_function_is_called(name: str, models: None) -> None:
+    (refusal,) = outcomes(FILL, server.answer(name, b'{"slug": "bert", "part": null}', threading.Event()))
+    assert refusal.error == "EngineUnavailable"
+    assert "no such task" in refusal.sentence
+
+
 @pytest.mark.parametrize(
-    "task", ["os:getcwd", "core.language.fill_mask:prepare", "core.settings:settings", "", None, [1]]
+    ("right", "wrong"),
+    [
+        (b'{"slug"', b""),
+        (b'"bert"', b"7"),
+        (b'"part":null', b'"part":"os"'),
+        (b'"k":2', b'"k":"many"'),
+        (b'"k":2', b'"k":2,"compute":"os.getcwd"'),
+        (b'"tokens":', b'"os.getcwd":'),
+    ],
 )
-def test_no_other_function_is_called(task: object, remote: object) -> None:
-    with pytest.raises(EngineUnavailable, match="no such task"):
-        next(frames((task, "bert", None, (), {})))
+def test_a_request_of_other_types_is_refused_in_a_sentence(right: bytes, wrong: bytes, models: None) -> None:
+    text = prepare(server.checkpoint("bert"), LENGTHS[0])
+    message = call(FILL, "bert", masked=text, k=2)
+    requests = [(FILL.name, message.replace(right, wrong, 1)), (FILL.name, message)]
+    assert requests[0] != requests[1]
+    refusal = Failure(error="EngineUnavailable", sentence="The model engine cannot read this request of the app.")
+    assert outcomes(FILL, server.answer(*requests[0], threading.Event())) == [refusal]
+    refused, answered = (outcomes(FILL, [answer]) for answer in server.answer_together(requests))
+    assert refused == [refusal]
+    same(answered, [predict(server.checkpoint("bert"), text, 2)])
 
 
 def test_an_engine_that_is_away_is_said(models: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,15 +192,20 @@ def test_an_engine_that_comes_back_is_used_again(remote: ThreadingHTTPServer) ->
         again.server_close()
 
 
-def test_a_connection_that_breaks_in_mid_answer_is_said(remote: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(body: bytes, gone: object) -> Iterator[bytes]:
-        yield server.framed("value", 1)
-        yield (1000).to_bytes(8) + b"half"
+@pytest.mark.parametrize(
+    ("end", "reason"), [(b'{"outcome": [', "cannot be reached"), (b'{"outcome": 1}\n', "another version")]
+)
+def test_an_answer_that_breaks_or_has_other_types_is_said(
+    end: bytes, reason: str, remote: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Iterator[bytes]:
+        yield server.line(FILL.reply(outcome=()))
+        yield end
 
     monkeypatch.setattr(server, "answer", broken)
-    answer = frames(())
-    assert next(answer) == 1
-    with pytest.raises(EngineUnavailable):
+    answer = results(FILL, "bert", None, (prepare(server.checkpoint("bert"), LENGTHS[0]),), {})
+    assert next(answer) == ()
+    with pytest.raises(EngineUnavailable, match=reason):
         next(answer)
 
 
@@ -179,11 +217,11 @@ def test_a_visitor_who_leaves_ends_the_computation(remote: object, monkeypatch: 
 
     go, left = threading.Event(), threading.Event()
 
-    def endless(body: bytes, gone: threading.Event) -> Iterator[bytes]:
-        yield server.framed("value", 1)
+    def endless(name: str, message: bytes, gone: threading.Event) -> Iterator[bytes]:
+        yield server.line(FILL.reply(outcome=()))
         go.wait(60)
         while not gone.is_set():
-            yield server.framed("value", 2)
+            yield server.line(FILL.reply(outcome=()))
 
     def check() -> None:
         if left.is_set():
@@ -192,9 +230,9 @@ def test_a_visitor_who_leaves_ends_the_computation(remote: object, monkeypatch: 
     turns = Turns(1)
     monkeypatch.setattr(server, "answer", endless)
     monkeypatch.setattr("core.engine.client.turns", turns)
-    answer = frames(())
+    answer = results(FILL, "bert", None, (prepare(server.checkpoint("bert"), LENGTHS[0]),), {})
     with turns.run(check):
-        assert next(answer) == 1
+        assert next(answer) == ()
         left.set()
         with pytest.raises(Left):
             next(answer)
@@ -204,9 +242,9 @@ def test_a_visitor_who_leaves_ends_the_computation(remote: object, monkeypatch: 
 
 def test_a_computation_that_nobody_waits_for_ends_at_its_next_step(models: None) -> None:
     gone = threading.Event()
-    body = encode(("core.language.generate:generate", "gpt", None, ("The cat", Decoding(max_new_tokens=50)), {}))
-    answer = server.answer(body, gone)
-    assert decode(next(answer)[8:])[0] == "value"
+    message = call(GENERATE, "gpt", prompt="The cat", decoding=Decoding(max_new_tokens=50))
+    answer = server.answer(GENERATE.name, message, gone)
+    assert outcomes(GENERATE, [next(answer)])[0].index == 0
     gone.set()
     assert list(answer) == [server.END]
 
@@ -223,41 +261,35 @@ def test_masked_texts_of_a_batch_are_predicted_as_each_alone(family: str) -> Non
 def test_a_refused_request_of_a_batch_keeps_none_of_the_others(models: None) -> None:
     bert = server.checkpoint("bert")
     texts = [prepare(bert, text) for text in (LENGTHS[0], "No mask.", LENGTHS[1])]
-    bodies = [encode(("core.language.fill_mask:predict", "bert", None, (text, 2), {})) for text in texts]
-    first, refused, last = (decode(answer[8:-8]) for answer in server.answer_together(bodies))
-    assert refused[:2] == ("error", "InputUnusable")
-    same(first[1], predict(bert, texts[0], 2), near=1e-5)
-    same(last[1], predict(bert, texts[2], 2), near=1e-5)
+    requests = [(FILL.name, call(FILL, "bert", masked=text, k=2)) for text in texts]
+    (first,), (refused,), (last,) = (outcomes(FILL, [answer]) for answer in server.answer_together(requests))
+    assert refused.error == "InputUnusable"
+    same(first, predict(bert, texts[0], 2), near=1e-5)
+    same(last, predict(bert, texts[2], 2), near=1e-5)
 
 
-def test_messages_carry_values_arrays_and_our_dataclasses() -> None:
-    value = (None, True, 2, 0.1, float("inf"), "ä", [1], {"a": (1,), 3: {4}}, frozenset({5}), np.float32(0.5))
-    arrays = [np.arange(6, dtype=np.float32).reshape(2, 3).T, np.zeros((0, 3)), np.array([True]), np.array(7)]
-    decoded = decode(encode((value, *arrays)))
-    same(decoded[0], value)
-    for array, back in zip(arrays, decoded[1:], strict=True):
-        same(array, back)
-        assert array.dtype == back.dtype
+@dataclass
+class Arrays:
+    floats: Floats | None
+    doubles: Doubles
+    integers: Integers
+    bools: Bools
+    number: float = float("-inf")
 
 
-def test_messages_carry_and_make_nothing_else() -> None:
-    @dataclass
-    class Foreign:
-        x: int = 1
-
-    for value in (Foreign(), object(), print, np.array([object()])):
-        with pytest.raises(TypeError):
-            encode(value)
-    for text in (
-        '{"os:system": ["true"]}',
-        '{"core.settings:Path": ["/"]}',
-        '{"tests.tiny:make_all": []}',
-        "{}",
-        "[",
-        '"',
-    ):
-        with pytest.raises(ValueError, match=r"."):
-            decode(save({}, metadata={"value": text}))
-    for message in (b"", b"pickle", encode(1)[:-1]):
-        with pytest.raises(ValueError, match="no message"):
-            decode(message)
+def test_messages_carry_arrays_of_declared_numbers_and_no_others() -> None:
+    floats = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    arrays = Arrays(floats, np.zeros((0, 3)), np.array(7), np.array([[True], [False]]))
+    types = TypeAdapter(tuple[Arrays, ...], config=Failure.model_config)
+    message = types.dump_json((arrays,))
+    (back,) = types.validate_json(message)
+    same(back, arrays)
+    for field in fields(arrays)[:-1]:
+        assert getattr(back, field.name).dtype == getattr(arrays, field.name).dtype
+    assert b"[3,2]" in message
+    for wrong in (message.replace(b"[3,2]", b"[3,3]"), message.replace(b"[[3,2],", b"[")):
+        with pytest.raises(ValidationError):
+            types.validate_json(wrong)
+    for integers in (np.zeros(2), np.array([object()])):
+        with pytest.raises(PydanticSerializationError):
+            types.dump_json((Arrays(None, arrays.doubles, integers, arrays.bools),))

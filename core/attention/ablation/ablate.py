@@ -89,7 +89,7 @@ class HeadEffect:
 
 
 def ablate_heads(
-    checkpoint: Checkpoint, text: str, off: Collection[Head] = (), *, task: str | None = None, k: int = 5
+    checkpoint: Checkpoint, text: str, off: Sequence[Head] = (), *, task: str | None = None, k: int = 5
 ) -> Ablation:
     """The prediction for ``text`` with all heads, and without those of ``off``.
 

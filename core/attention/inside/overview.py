@@ -17,12 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.arrays import Floats
 from core.attention.ablation.question import masked_question, prepare_question
 from core.attention.inside.block import Block, Side, blocks, pair_inputs
 from core.attention.inside.lens import LayerPrediction, by_layer
 from core.attention.inside.steps import HEADS, MAPS, Step
 from core.attention.scores import attention_layers
-from core.attention.trace import Floats, frozen
+from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language import translate

@@ -24,8 +24,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from core.arrays import Floats
 from core.attention.scores import AttentionScores, by_head
-from core.attention.trace import Floats
 from core.content import content
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer

@@ -23,8 +23,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Bools, Floats
 from core.attention.inside.steps import MAPS, Step
-from core.attention.trace import AttentionMap, Bools, Floats
+from core.attention.trace import AttentionMap
 from core.table import Cell, Table
 
 Bits = Literal[8, 16]

@@ -11,10 +11,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core import anatomy, catalogue
+from core.arrays import Floats
 from core.attention.inside.block import Block, Wire
 from core.attention.inside.modules import node_of, size_for
 from core.attention.inside.steps import MAPS, Step, step_text
-from core.attention.trace import Floats
 from core.attention.views.export import matrix_table, step_table
 from core.checkpoints.spec import CheckpointSpec
 from core.figures import block as figures
