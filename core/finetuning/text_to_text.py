@@ -22,7 +22,7 @@ from core.errors import OutOfRange
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, Epoch, Setup
 from core.language.tokens import check_length
-from core.run.model import Model
+from core.run.model import Model, call
 from core.turns import turns
 
 WEIGHT_DECAY = 0.01
@@ -65,12 +65,14 @@ def train(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Iterator[Ep
         return Epoch(*(number, loss, float(right), scores.exp().numpy(), time.monotonic() - begun, trained), last=last)
 
     with torch.no_grad():
-        yield state(0, float(model(**inputs, labels=padded[goals]).loss))
+        yield state(0, float(call(model, **inputs, labels=padded[goals]).loss))
     for number in range(1, setup.epochs + 1):
         losses = []
         for chosen in torch.split(torch.randperm(len(goals), generator=random), BATCH):
             turns.step()
-            loss = model(**{name: rows[chosen] for name, rows in inputs.items()}, labels=padded[goals[chosen]]).loss
+            loss = call(
+                model, **{name: rows[chosen] for name, rows in inputs.items()}, labels=padded[goals[chosen]]
+            ).loss
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -103,11 +105,11 @@ def _encode(checkpoint: Checkpoint, examples: Sequence[Example]) -> dict[str, Te
 @torch.no_grad()
 def _label_scores(model: Model, inputs: dict[str, Tensor], labels: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """(n, K): the log-probability of each label, and whether greedy decoding generates it."""
-    encoded = model.get_encoder()(**inputs)
+    encoded = call(model.get_encoder(), **inputs)
     scores, greedy = [], []
     for label in labels:
         goal = label.repeat(len(inputs["input_ids"]), 1)
-        logits = model(encoder_outputs=encoded, attention_mask=inputs["attention_mask"], labels=goal).logits
+        logits = call(model, encoder_outputs=encoded, attention_mask=inputs["attention_mask"], labels=goal).logits
         scores.append(logits.log_softmax(-1).gather(-1, goal[..., None])[..., 0].sum(-1))
         greedy.append((logits.argmax(-1) == goal).all(-1))
     return torch.stack(scores, -1), torch.stack(greedy, -1)

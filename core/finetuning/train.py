@@ -43,7 +43,7 @@ from core.finetuning import as_text, spans, text_to_text
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, SIZES, Epoch, Format, Setup
 from core.language.tokens import check_length, tokenize
-from core.run.model import Model, Module
+from core.run.model import Model, Module, call
 from core.turns import turns
 
 WEIGHT_DECAY = 0.01
@@ -161,13 +161,13 @@ class Learner:
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """(n, d): the state of each text; where ``reads`` is given (W, d), of each word or token that it counts."""
         own = {name: rows for name, rows in inputs.items() if name not in ("reads", "swapped")}
-        hidden: Tensor = self.backbone(**own)[0]
+        hidden: Tensor = call(self.backbone, **own)[0]
         if "reads" in inputs:
             return hidden.flatten(0, 1).repeat_interleave(inputs["reads"].flatten(), 0)
         states = self.pool(hidden, inputs["attention_mask"])
         if "swapped" in inputs:
             states = states + self.pool(
-                self.backbone(**own | {"input_ids": inputs["swapped"]})[0], inputs["attention_mask"]
+                call(self.backbone, **own | {"input_ids": inputs["swapped"]})[0], inputs["attention_mask"]
             )
         return states
 

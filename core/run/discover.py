@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from core.errors import AtlasError
 from core.lazy import Tensor, torch
 from core.run import attend
-from core.run.model import Config, Model, Output
+from core.run.model import FAILURES, Config, Model, Output
 from core.run.run import Kind, Run, Site, run
 
 Side = Literal["encoder", "decoder"]
@@ -54,7 +54,7 @@ def discover(model: Model, sides: Sequence[Side]) -> dict[Kind, list[Caller]]:
         if callers and _near(run(model, inputs).output, recorded.output, sides):
             model.set_attn_implementation(attend.NAME)
             return callers
-    except (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError, AtlasError):
+    except (*FAILURES, AtlasError):
         model.set_attn_implementation(EAGER)  # what the library's code cannot run here
     return {}
 

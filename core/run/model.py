@@ -1,10 +1,12 @@
-"""What the Atlas uses of a model of transformers, whose own types mypy does not read."""
+"""What the Atlas uses of a model of transformers, whose own types mypy does not read, and how it calls one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from core.errors import InputUnusable
 from core.lazy import Tensor
 
 if TYPE_CHECKING:
@@ -106,3 +108,32 @@ class Model(Protocol):
 
 Inputs = Mapping[str, Any]
 """The arguments of a forward pass by name: tensors, and settings of the pass."""
+
+FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError)
+"""What the library's code raises where it cannot run a host's model on a text."""
+
+
+@contextmanager
+def explained(model: Model) -> Iterator[None]:
+    """Within the block, failures of the library's code are a sentence.
+
+    Raises:
+        InputUnusable: instead of one of `FAILURES`.
+    """
+    try:
+        yield
+    except FAILURES as error:
+        raise InputUnusable(
+            f"The library's code for models of the type “{str(model.config.model_type)[:40]}” fails on this text "
+            f"({type(error).__name__}). A text of another length may work; other models do."
+        ) from error
+
+
+def call(model: Model, **inputs: object) -> Output:
+    """The output of a forward pass over ``inputs``; every pass of the Atlas is made here.
+
+    Raises:
+        InputUnusable: as :func:`explained`.
+    """
+    with explained(model):
+        return model(**inputs)

@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from core.lazy import Tensor, torch
-from core.run.model import Inputs, Model, Output
+from core.run.model import Inputs, Model, Output, call
 
 Kind = Literal["encoder", "decoder", "cross", "query"]
 """A stack of layers, or the cross-attention of a decoder, or the query stream of XLNet.
@@ -160,5 +160,5 @@ def run(
     """
     signature = inspect.signature(model.forward).parameters
     with recording(keep, edits) as recorded:
-        recorded.output = model(**({name: False for name in _CACHES if name in signature} | dict(inputs)))
+        recorded.output = call(model, **({name: False for name in _CACHES if name in signature} | dict(inputs)))
     return recorded
