@@ -26,7 +26,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -163,10 +162,14 @@ class AdapterBert(nn.Module):
                 sublayer.output = Adapted(sublayer.output, len(norms) - 1)
         self.tasks = nn.ModuleDict({name: Task(norms, size, count) for name, count in answers.items()})
 
+    def task(self, name: str) -> Task:
+        task = self.tasks[name]
+        assert isinstance(task, Task)
+        return task
+
     def pooled(self, inputs: Mapping[str, Tensor], task: str | None = None, watch: list[float] | None = None) -> Tensor:
         """Mean states (rows, d) of a tokenizer's ``inputs``; through the adapters of ``task``, if any."""
-        part: Any = None if task is None else self.tasks[task]
-        with running(part, watch):
+        with running(None if task is None else self.task(task), watch):
             states = self.backbone(**inputs).last_hidden_state
         attended = inputs["attention_mask"][..., None].to(states.dtype)
         mean: Tensor = (states * attended).sum(1) / attended.sum(1)
@@ -175,15 +178,13 @@ class AdapterBert(nn.Module):
     def answer(self, inputs: Mapping[str, Tensor], task: str, *, watch: bool = False) -> Answer:
         """The logits of a task through its adapters; with ``watch`` also the norms of all updates."""
         sizes: list[float] | None = [] if watch else None
-        part: Any = self.tasks[task]
-        return Answer(part.head(self.pooled(inputs, task, sizes)), tuple(sizes or ()))
+        return Answer(self.task(task).head(self.pooled(inputs, task, sizes)), tuple(sizes or ()))
 
     def answer_alone(self, inputs: Mapping[str, Tensor], task: str) -> Tensor:
         """Logits (rows, answers) of the head alone, on the encoder without adapters."""
-        part: Any = self.tasks[task]
         with torch.no_grad():
             mean = self.pooled(inputs)
-        scores: Tensor = part.alone(mean)
+        scores: Tensor = self.task(task).alone(mean)
         return scores
 
     def forward(self, **inputs: object) -> Output:

@@ -6,7 +6,7 @@ since transformers would initialize them at random.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -39,6 +39,7 @@ from core.checkpoints.tokenizer_file import (
 )
 from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
 from core.lazy import Tensor, torch, transformers
+from core.run.model import Model
 from core.run.prepare import prepare
 from core.settings import raised_with, settings
 from core.turns import turns
@@ -111,9 +112,8 @@ def _return_the_usual(model: transformers.PreTrainedModel) -> None:
     usual = {"return_dict": True, "output_attentions": False, "output_hidden_states": False}
     for module in model.modules():
         if isinstance(module, transformers.PreTrainedModel):
-            config: Any = module.config
             for name, value in (usual | {"tie_last_hidden_states": None}).items():
-                setattr(config, name, value)
+                setattr(module.config, name, value)
 
 
 def _speak(model: transformers.PreTrainedModel) -> None:
@@ -211,17 +211,19 @@ SHARED = tuple(f"electra.embeddings.{name}_embeddings.weight" for name in ("word
 """The embeddings that ELECTRA's generator shares with its discriminator."""
 
 
-def _filled(model: transformers.PreTrainedModel, report: Any, name: str) -> transformers.PreTrainedModel:
-    """The model with tied weights; refused where ``report`` of ``load_state_dict`` misses keys that are not tied."""
+def _filled(model: transformers.PreTrainedModel, missing: Iterable[str], name: str) -> transformers.PreTrainedModel:
+    """The model with tied weights; refused where keys are ``missing`` that are not tied."""
     model.tie_weights()
     tied = set(getattr(model, "all_tied_weights_keys", None) or getattr(model, "_tied_weights_keys", None) or ())
-    _complete(name, [key for key in report.missing_keys if key not in tied])
+    _complete(name, [key for key in missing if key not in tied])
     return model
 
 
 def _read_folder(
-    inspected: Inspected, tokenizer: transformers.PreTrainedTokenizerBase | None = None, model_class: Any = None
-) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
+    inspected: Inspected,
+    tokenizer: transformers.PreTrainedTokenizerBase | None = None,
+    model_class: type[transformers.PreTrainedModel] | None = None,
+) -> tuple[Model, transformers.PreTrainedTokenizerBase]:
     """A whole model in a ``save_pretrained`` folder; ``model_class`` where it is not the class of its kind."""
     name = inspected.folder.name
     tokenizer = tokenizer or _tokenizer(inspected.folder)
@@ -266,11 +268,17 @@ def _blank() -> Iterator[None]:
     from torch.overrides import TorchFunctionMode
 
     class Zeros(TorchFunctionMode):
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self,
+            function: Callable[..., object],
+            types: object,
+            args: tuple[Any, ...] = (),
+            kwargs: dict[str, Any] | None = None,
+        ) -> object:
             if not getattr(function, "__name__", "").endswith(("normal_", "uniform_")):
                 return function(*args, **(kwargs or {}))
             with torch.no_grad():
-                return (args[0] if args else kwargs["tensor"]).zero_()
+                return (args[0] if args else (kwargs or {})["tensor"]).zero_()
 
     with Zeros():
         yield
@@ -336,7 +344,7 @@ def _embeddings(model: transformers.PreTrainedModel) -> Tensor | None:
         return None
 
 
-def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, transformers.PreTrainedTokenizerBase]:
+def _read_bundled(spec: CheckpointSpec) -> tuple[Model, transformers.PreTrainedTokenizerBase]:
     """Model and tokenizer of ``assets/checkpoints``: a whole model, one of its parts, or a difference to a base."""
     from safetensors.torch import load_file
 
@@ -348,7 +356,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
             count_elements(file)
         state = load_file(own / WEIGHTS) | {n: v for n, v in load_file(folder / WEIGHTS).items() if n in SHARED}
         model = _auto("masked-lm").from_config(_config(own), attn_implementation="eager", trust_remote_code=False)
-        return _filled(model, model.load_state_dict(state, strict=False), spec.name), _tokenizer(folder)
+        return _filled(model, model.load_state_dict(state, strict=False).missing_keys, spec.name), _tokenizer(folder)
     if part in BESIDE:  # shares the tokenizer of the model beside it
         count_elements(own / WEIGHTS)
         return _read_folder(replace(inspect(folder, folder), folder=own), _tokenizer(folder))
@@ -360,14 +368,14 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
         count_elements(updates)
         model = model_class._from_config(_config(folder), attn_implementation="eager", dtype=torch.float32)
         state = apply(load_file(folder / WEIGHTS), load_file(updates))
-        return _filled(model, model.load_state_dict(state, strict=False), spec.name), _tokenizer(folder)
+        return _filled(model, model.load_state_dict(state, strict=False).missing_keys, spec.name), _tokenizer(folder)
     if (folder / WEIGHTS).is_file():
         return _read_folder(inspect(folder, folder))
     if spec.offers("classifies texts"):
         from core.checkpoints.adapters import read_adapters
 
         base = {name.removeprefix("bert."): value for name, value in base_state(package.NAME).items()}
-        adapted: Any = read_adapters(folder, _config(folder), base)
+        adapted: Any = read_adapters(folder, _config(folder), base)  # of a Model it has what its demo uses
         return adapted, _tokenizer(package.verified_weights().parent)
     config, state = _config(folder), state_of(folder, spec.card)
     model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
@@ -377,7 +385,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[transformers.PreTrainedModel, t
         raise CheckpointRefused(
             f"The difference of {spec.name} changes {stray[0]}, which its architecture does not have."
         )
-    return _filled(model, report, spec.name), _tokenizer(folder)
+    return _filled(model, report.missing_keys, spec.name), _tokenizer(folder)
 
 
 def _class_of(spec: CheckpointSpec, part: str) -> Any:

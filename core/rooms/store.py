@@ -155,7 +155,7 @@ def redis_store(url: str) -> Store:
 class Guarded:
     """A client whose failures are a sentence, and which is left alone for a moment after one."""
 
-    def __init__(self, client: Any, failure: type[Exception]) -> None:
+    def __init__(self, client: object, failure: type[Exception]) -> None:
         self._client, self._failure = client, failure
         self._rests_until = 0.0
 

@@ -60,6 +60,7 @@ class Cache(Protocol):
 
     layers: list[CachedLayer]
 
+    def update(self, key_states: Tensor, value_states: Tensor, layer_idx: int) -> tuple[Tensor, Tensor]: ...
     def reorder_cache(self, beam_idx: Tensor) -> None: ...
 
 

@@ -15,7 +15,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import regex
 from rapidfuzz.distance import Indel
@@ -77,7 +77,7 @@ def cut(info: TokenizerInfo, text: str) -> Tokenization:
         return Tokenization(info, text, characters, frozenset(), text)
     if info.family == "words":
         return _words(info, text)
-    tokenizer: Any = engine(info)
+    tokenizer = engine(info)
     encoded = tokenizer.encode(text, add_special_tokens=False)
     added = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
     style = DECODERS.get(type(tokenizer.decoder).__name__, "plain")
@@ -114,7 +114,7 @@ def unknown_piece(info: TokenizerInfo) -> str | None:
         return UNKNOWN_WORD
     if info.family not in ("wordpiece", "letter-bpe", "unigram"):
         return None
-    model: Any = engine(info).model
+    model = engine(info).model
     if info.family != "unigram":
         return None if model.unk_token is None else str(model.unk_token)
     piece = data(info)
@@ -146,7 +146,7 @@ def measured(tokenization: Tokenization, measure: Measure, english: Tokenization
 
 def normalized(info: TokenizerInfo, text: str) -> str:
     """What the tokenizer's normalizer makes of ``text``, without spaces and marks of spaces around it."""
-    normalizer: Any = engine(info).normalizer
+    normalizer = engine(info).normalizer
     return text if normalizer is None else str(normalizer.normalize_str(text)).strip(" ▁")
 
 
@@ -159,7 +159,7 @@ def words(info: TokenizerInfo, text: str) -> tuple[str, ...]:
         AtlasError: there is no text, it is too long, or nothing is left after pre-tokenization.
     """
     typed = whole(text, MOST).strip()
-    tokenizer: Any = engine(info)
+    tokenizer = engine(info)
     prepared = f" {typed}" if info.family in ("bpe", "bytes") and typed else typed
     if tokenizer.normalizer is not None:
         prepared = tokenizer.normalizer.normalize_str(prepared)

@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import regex
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -182,7 +182,7 @@ def _unigram(words: Counter[str]) -> Trained:
 def _pruned(words: Counter[str], size: int) -> Stage:
     """A Unigram vocabulary of about ``size`` pieces, by the library."""
     turns.step()
-    tokenizer: Any = Tokenizer(models.Unigram())
+    tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer = trainers.UnigramTrainer(
         vocab_size=size + 1, show_progress=False, unk_token=_UNKNOWN, special_tokens=[_UNKNOWN]

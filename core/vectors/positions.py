@@ -50,7 +50,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.segments import has_memory
 from core.language.tokens import max_tokens, own_language
-from core.lazy import torch
+from core.lazy import Tensor, torch
 from core.run.odd import TWO_STREAM
 from core.vectors.reading import tokens_of
 
@@ -282,7 +282,8 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
 
     calls: list[Any] = [call for _, call in layers]
 
-    def repeated(call: Any) -> Any:
+    def repeated(call: AttentionScores) -> Tensor:
+        assert call.before_rope is not None
         keys = call.before_rope[1]
         return keys.repeat_interleave(len(call.query) // len(keys), dim=0)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.models.xlm.modeling_xlm import MultiHeadAttention
 
 from core.run.attend import attend
+from core.run.model import Cache
 
 
 class SelfAttention(MultiHeadAttention):  # type: ignore[misc]
@@ -17,7 +16,7 @@ class SelfAttention(MultiHeadAttention):  # type: ignore[misc]
         input: Tensor,
         mask: Tensor,
         kv: Tensor | None = None,
-        cache: Any = None,
+        cache: Cache | None = None,
         output_attentions: bool = False,
         **more: object,
     ) -> tuple[Tensor, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 import streamlit as st
 
@@ -36,6 +36,8 @@ from core.ui.panel import offer_table
 from core.ui.param import Choice, differing
 from core.ui.section import Section, View
 from core.ui.tables import TableRow, TextTable, text_table
+
+T = TypeVar("T")
 
 COLOR = Choice(name="colour", label="Color", options=COLORS, style="row")  # codespell:ignore
 
@@ -117,8 +119,9 @@ def _use(state: PageState, words: Sequence[str], along: int | None = None) -> No
 def _standing(state: PageState, card: Card, number: int) -> Card:
     """A card as its boxes stand, also before they are drawn; another strategy starts with its defaults."""
 
-    def stands(name: str, value: Any) -> Any:
-        return st.session_state.get(state.key(f"card.{number}.{name}"), value)
+    def stands(name: str, value: T) -> T:
+        standing: T = st.session_state.get(state.key(f"card.{number}.{name}"), value)
+        return standing
 
     if (kind := stands("kind", card.kind)) != card.kind:
         card = new_card(kind)
