@@ -30,6 +30,7 @@ _JOINED = regex.compile(
     regex.V1,
 )
 _LIKE_WORD = regex.compile(WORD)
+_DRAWN = {"\n": "⏎", "\t": "⇥", "\r": "␍"}
 
 
 def is_word(text: str) -> bool:
@@ -65,6 +66,20 @@ def bare(text: str) -> str:
 def carried(text: str) -> str:
     """``text`` with a dotted circle under each mark that has no letter, as Unicode's charts draw it."""
     return str(_LONE_MARK.sub("◌", text))
+
+
+def visible(text: str) -> str:
+    """``text`` with visible signs for a leading space, for unprintable characters and under marks without a letter.
+
+    A joiner inside a character or a word that it shapes stays.
+    """
+    if text.isascii() and text.isprintable():
+        return "␣" + text[1:] if text.startswith(" ") else text
+    text = carried(text)
+    shown = "".join(
+        _DRAWN.get(c) or (c if c.isprintable() or joins(text, at) else f"‹u+{ord(c):04x}›") for at, c in enumerate(text)
+    )
+    return "␣" + shown[1:] if shown.startswith(" ") else shown
 
 
 def distinct(names: Sequence[str]) -> list[str]:

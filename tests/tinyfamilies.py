@@ -18,7 +18,7 @@ from tests import tiny
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from core.attention.ablation.question import Question
+    from core.language.inputs import Inputs
 
 POSITIONS = 64
 UNBOUNDED = 2_000_000
@@ -282,14 +282,14 @@ def text_for(checkpoint: Checkpoint) -> str:
     return MASKED if checkpoint.spec.kind in ("masked-lm", "permutation-lm") else PLAIN
 
 
-def answer_of(model: Any, question: Question) -> Tensor:
+def answer_of(model: Any, question: Inputs) -> Tensor:
     """(V,) log-probabilities of the answer to a question as the demos of each kind compute them."""
     import torch
 
     from core.language.fill_mask import masked_logits
     from core.language.permuted import at_once
 
-    ids, position = question.inputs["input_ids"], question.position
+    ids, position = question.tensors["input_ids"], question.position
     with torch.inference_mode():
         match question.checkpoint.spec.kind:
             case "masked-lm":
@@ -297,8 +297,8 @@ def answer_of(model: Any, question: Question) -> Tensor:
             case "permutation-lm":
                 scores = at_once(model, ids, (position,))[0]
             case "replaced-token":
-                verdict = model(**question.inputs).logits[0, position]
+                verdict = model(**question.tensors).logits[0, position]
                 scores = torch.stack([verdict, torch.zeros(())])
             case _:
-                scores = model(**question.inputs).logits[0, -1]
+                scores = model(**question.tensors).logits[0, -1]
     return scores.log_softmax(-1)

@@ -26,22 +26,15 @@ from numpy.typing import NDArray
 
 from core.attention.heads import is_special
 from core.attention.roles.treebank import Sentence
-from core.language.tokens import describe, visible
+from core.language.tokens import describe
 from core.language.types import Token
 from core.lazy import transformers
+from core.words import visible
 
 
 def labels(tokenizer: transformers.PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str, ...]:
     """The labels of ``ids``."""
-    return tuple(label(token) for token in describe(tokenizer, ids))
-
-
-def label(token: Token) -> str:
-    """The label of a token, in one line; never empty."""
-    if token.special:
-        return visible(token.piece)
-    mark = "␣" if token.leading_space else "##" if token.piece.startswith("##") and token.continuation else ""
-    return mark + visible(token.text).replace(" ", "␣") or "∅"
+    return tuple(token.label for token in describe(tokenizer, ids))
 
 
 def token_of(label: str) -> Token:

@@ -11,11 +11,11 @@ from math import pi, sin
 from core.figures.labels import label, percent, sentence
 from core.figures.plot import BARE, Json, Trace, cut, figure, note, scatter, title
 from core.language.decoding.search import Node, Tree
-from core.language.tokens import visible
 from core.lazy import go
 from core.theme import MONO, Theme
 from core.tokenizers.unigram import Edge
 from core.tokenizers.wordpiece import Try
+from core.words import visible
 
 TRIES = 60
 """Rows of the picture of lookups; the table has all."""

@@ -25,8 +25,7 @@ from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.decoding.reader import Start
 from core.language.generate import prompt_ids, steps_along
 from core.language.text import clean
-from core.language.tokens import visible
-from core.words import counted
+from core.words import counted, visible
 
 MOST, LONGEST = 8, 200
 """Candidates, and characters of one."""

@@ -32,11 +32,10 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch, transformers
-from core.words import carried, in_word, is_mark, joins
+from core.words import in_word, is_mark, visible
 
 Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
 
-_DRAWN = {"\n": "⏎", "\t": "⇥", "\r": "␍"}
 DECODERS: dict[str, Style] = {
     "WordPiece": "wordpiece",
     "ByteLevel": "byte-level",
@@ -284,20 +283,6 @@ def likeliest(
         MaskPrediction(position, tuple(label(tokenizer, i) for i in ids), tuple(values), tuple(ids))
         for position, ids, values in zip(positions, best.indices.tolist(), best.values.tolist(), strict=True)
     )
-
-
-def visible(text: str) -> str:
-    """``text`` with visible signs for a leading space, for unprintable characters and under marks without a letter.
-
-    A joiner inside a character or a word that it shapes stays.
-    """
-    if text.isascii() and text.isprintable():
-        return "␣" + text[1:] if text.startswith(" ") else text
-    text = carried(text)
-    shown = "".join(
-        _DRAWN.get(c) or (c if c.isprintable() or joins(text, at) else f"‹u+{ord(c):04x}›") for at, c in enumerate(text)
-    )
-    return "␣" + shown[1:] if shown.startswith(" ") else shown
 
 
 def continues(kind: Style, before: Token | None, text: str, leading: bool, same_word: bool) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal, overload
 import numpy as np
 
 from core.arrays import Doubles, Integers
+from core.words import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,14 @@ class Token:
     def original(self) -> str:
         """What was typed for it: its text, or that which an unknown token replaced."""
         return self.text if self.replaced is None else self.replaced
+
+    @property
+    def label(self) -> str:
+        """In one line, never empty; ``␣`` is a space before it, and a WordPiece continuation has its ``##``."""
+        if self.special:
+            return visible(self.piece)
+        mark = "␣" if self.leading_space else "##" if self.piece.startswith("##") and self.continuation else ""
+        return mark + visible(self.text).replace(" ", "␣") or "∅"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ import regex
 from rapidfuzz.distance import Indel
 
 from core.errors import InputUnusable
-from core.language.tokens import DECODERS, continues, read_piece, visible, whole_spans
+from core.language.tokens import DECODERS, continues, read_piece, whole_spans
 from core.language.types import Token
 from core.tokenizers.known import TokenizerInfo, data, engine, whole_words
 from core.tokenizers.samples import whole
-from core.words import WORDS, bare, counted, graphemes
+from core.words import WORDS, bare, counted, graphemes, visible
 
 UNKNOWN_WORD = "[UNK]"
 MOST = 40

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from core.figures.heatmap import readable
-from core.language.tokens import shortened, visible
+from core.language.tokens import shortened
 from core.language.types import Token
 from core.ui.component import Component, Message, Positions
 from core.ui.page import accent as accent_of
+from core.words import visible
 
 
 class Clicked(Message):

@@ -27,10 +27,10 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language import bilingual
 from core.language.text import clean
-from core.language.tokens import check_length, describe, own_language, speaks
+from core.language.tokens import check_length, describe, speaks
 from core.language.types import Token
 from core.lazy import torch
-from core.vectors.reading import MAX_CHARS, tokens_of
+from core.vectors.reading import MAX_CHARS, inputs_of
 
 MAX_TOKENS = 64
 COMPONENTS = ("token", "position", "segment", "language")
@@ -110,9 +110,8 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
 def _inputs(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[Token, ...], dict[str, Any]]:
     """The tokens and one row of inputs, named as the forward pass takes them."""
     if not (second.strip() and pairs(checkpoint)):
-        tokens, _ = tokens_of(checkpoint, first)
-        ids = torch.tensor([[token.id for token in tokens]])
-        return tokens, {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
+        given, _ = inputs_of(checkpoint, first)
+        return given.of_text, given.tensors
     text_a, text_b = clean(first, MAX_CHARS), clean(second, MAX_CHARS)
     if speaks(checkpoint.model):
         joined = bilingual.prepare(checkpoint, text_a, text_b)

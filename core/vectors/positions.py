@@ -44,15 +44,15 @@ from core.arrays import Floats
 from core.attention.disentangled import ScoreComponents
 from core.attention.inside.states import embedding_of
 from core.attention.scores import AttentionScores, scores_by_layer, stacked
-from core.attention.tokens import label
 from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.language.inputs import one_text
 from core.language.segments import has_memory
-from core.language.tokens import max_tokens, own_language
+from core.language.tokens import max_tokens
 from core.lazy import Tensor, torch
 from core.run.odd import TWO_STREAM
-from core.vectors.reading import tokens_of
+from core.vectors.reading import inputs_of, tokens_of
 
 Numbers = NDArray[np.float64]
 Order = Literal["paper", "halves", "tensor2tensor"]
@@ -171,11 +171,9 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
         InputUnusable: the model adds no position embeddings.
     """
     tokens, _ = tokens_of(checkpoint, "a")
-    filler = next(token.id for token in tokens if not token.special)
+    filler = next(token for token in tokens if not token.special)
     count = min(MOST, max_tokens(checkpoint) or MOST)
-    ids = torch.full((1, count), filler)
-    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
-    for step in embedding_of(checkpoint, inputs):
+    for step in embedding_of(checkpoint, one_text(checkpoint, [filler] * count).tensors):
         if step.name == "position":
             return frozen(step.values.copy())
     raise InputUnusable(f"{checkpoint.spec.name} adds no position embeddings. Models such as BERT and GPT-2 do.")
@@ -226,18 +224,11 @@ def first_segment(tokens: int) -> int:
 
 def _layers(checkpoint: Checkpoint, text: str) -> tuple[tuple[str, ...], list[tuple[Any, AttentionScores]]]:
     """Labels of a text's tokens, and the scores of all layers of its encoder, or else of its decoder."""
-    tokens, _ = tokens_of(checkpoint, text)
+    given, _ = inputs_of(checkpoint, text)
+    tokens = given.of_text
     segment = first_segment(len(tokens)) if has_memory(checkpoint.model) else len(tokens)
-    result = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens]), segment)
-    return tuple(label(token) for token in tokens), result["encoder"] if "encoder" in result else result["decoder"]
-
-
-def _inputs(checkpoint: Checkpoint, ids: list[int]) -> dict[str, Any]:
-    row = torch.tensor([ids])
-    inputs = {"input_ids": row, "attention_mask": torch.ones_like(row)}
-    if checkpoint.spec.offers("rewrites"):
-        inputs["decoder_input_ids"] = row[:, :1]
-    return inputs
+    result = scores_by_layer(checkpoint, given.tensors, segment)
+    return tuple(token.label for token in tokens), result["encoder"] if "encoder" in result else result["decoder"]
 
 
 def _by_distance(layers: list[tuple[Any, Any]], name: str) -> ByDistance:
@@ -270,8 +261,8 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
         InputUnusable: its queries are not rotated, or are known only after the rotation.
         InputEmpty, InputTooLong: as `core.vectors.reading.read_states`.
     """
-    tokens, _ = tokens_of(checkpoint, text)
-    layers = scores_by_layer(checkpoint, _inputs(checkpoint, [token.id for token in tokens])).get("decoder", [])
+    given, _ = inputs_of(checkpoint, text)
+    layers = scores_by_layer(checkpoint, given.tensors).get("decoder", [])
     if layers and layers[0][0].stack.blueprint is None:
         raise InputUnusable(
             f"The queries and keys of {checkpoint.spec.name} can be read only after they are rotated. Models such as "
@@ -289,7 +280,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
 
     settings: Mapping[str, Any] = checkpoint.model.config.rope_parameters or {}
     return RotaryVectors(
-        tuple(label(token) for token in tokens),
+        given.labels,
         stacked([call.before_rope[0] for call in calls]),
         stacked([repeated(call) for call in calls]),
         float(layers[0][1].factor),

@@ -16,12 +16,12 @@ from core.attention.inside.states import by_layer
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputTooLong, InputUnusable
 from core.language.codes import codes_of
+from core.language.inputs import Inputs, one_text, pair
 from core.language.tasks import tasks
 from core.language.text import clean
-from core.language.tokens import check_length, describe, own_language, tokenize
+from core.language.tokens import check_length, describe, tokenize
 from core.language.translate import prepare
 from core.language.types import Token
-from core.lazy import torch
 from core.settings import raised_with, settings
 
 MAX_CHARS = 400
@@ -51,12 +51,18 @@ def read_states(checkpoint: Checkpoint, text: str) -> Reading:
             the model allow.
         InputUnusable: a tokenizer without offsets, or a model without layers of its own.
     """
-    tokens, typed = tokens_of(checkpoint, text)
-    ids = torch.tensor([[token.id for token in tokens]])
-    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **own_language(checkpoint.model, ids)}
-    states = by_layer(checkpoint, inputs, "encoder").float().cpu().numpy().copy()
+    given, typed = inputs_of(checkpoint, text)
+    states = by_layer(checkpoint, given.tensors, "encoder").float().cpu().numpy().copy()
     states.setflags(write=False)
-    return Reading(typed, tokens, states)
+    return Reading(typed, given.of_text, states)
+
+
+def inputs_of(checkpoint: Checkpoint, text: str) -> tuple[Inputs, str]:
+    """(the inputs, the cleaned text); the decoder after an encoder reads one token. Errors as :func:`read_states`."""
+    tokens, typed = tokens_of(checkpoint, text)
+    if checkpoint.spec.offers("rewrites"):
+        return pair(checkpoint, tokens, [tokens[0].id]), typed
+    return one_text(checkpoint, tokens), typed
 
 
 def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:

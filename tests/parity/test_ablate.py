@@ -14,7 +14,7 @@ import torch
 
 from core.attention import heads as on_maps
 from core.attention.ablation.ablate import Head, ablate_heads, heads_of, kl_bits, rank_heads, sharpness, without
-from core.attention.ablation.question import ask, prepare_question
+from core.attention.ablation.question import ask
 from core.attention.capture import capture
 from core.attention.inside.lens import by_layer, lens, predictions_by_layer, trajectory
 from core.attention.scores import attention_layers
@@ -23,6 +23,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.adapters import classify
 from core.language.fill_mask import prepare
+from core.language.inputs import inputs
 from tests import tinyadapters, tinyfamilies
 from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
 
@@ -80,7 +81,7 @@ def in_streams(layer: Any, kind: str, head: int) -> None:
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
 def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
-    question = prepare_question(checkpoint, text_for(checkpoint))
+    question = inputs(checkpoint, text_for(checkpoint), step=0)
     every = heads_of(checkpoint)
     last_of_each = {head.kind: head for head in every}
     off = [set(), {every[1]}, set(last_of_each.values()), set(every), {head for head in every if head.layer == 1}]
@@ -149,7 +150,7 @@ def test_streams_run_through_the_same_heads() -> None:
 @pytest.mark.parametrize("task", tinyadapters.TASKS)
 def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them(task: str, tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
-    question = prepare_question(checkpoint, PLAIN, task)
+    question = inputs(checkpoint, PLAIN, task, step=0)
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, {every[0], every[2]}, set(every)]
     found = ask(question, len(off), edits=without(checkpoint, off)).logs
@@ -171,9 +172,9 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
 
 def test_adapters_predict_for_the_first_task_and_refuse_in_sentences(tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
-    question = prepare_question(checkpoint, PLAIN)
+    question = inputs(checkpoint, PLAIN, step=0)
     assert (question.task, question.answers, question.position) == ("sentiment", ("negative", "positive"), 0)
-    assert question.tokens[:2] == ("[CLS]", "the")
+    assert question.labels[:2] == ("[CLS]", "the")
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
         rank_heads(checkpoint, PLAIN, task="speech")
     with pytest.raises(InputEmpty):
@@ -245,13 +246,13 @@ def test_sharpness_by_hand() -> None:
 
 def test_other_answers_of_the_same_text() -> None:
     t5, bert = tinyfamilies.make("t5", num_decoder_layers=2), tinyfamilies.make("bert")
-    assert prepare_question(t5, PLAIN).tokens == ("<pad>",)
-    third = prepare_question(t5, PLAIN, step=2)
+    assert inputs(t5, PLAIN, step=0).labels == ("<pad>",)
+    third = inputs(t5, PLAIN, step=2)
     assert len(third.tokens) == 3
     with torch.inference_mode():
-        written = t5.model.generate(third.inputs["input_ids"], do_sample=False, max_new_tokens=2, min_new_tokens=2)[0]
-    assert third.inputs["decoder_input_ids"][0].tolist() == written.tolist()
-    assert prepare_question(bert, MASKED).position == 3
+        written = t5.model.generate(third.tensors["input_ids"], do_sample=False, max_new_tokens=2, min_new_tokens=2)[0]
+    assert third.tensors["decoder_input_ids"][0].tolist() == written.tolist()
+    assert inputs(bert, MASKED, step=0).position == 3
     judge = tinyfamilies.make("electra-judge")
     assert ablate_heads(judge, PLAIN).before.tokens[0] in ("replaced", "original")
 
@@ -287,7 +288,7 @@ def cut(checkpoint: Checkpoint, layers: int) -> Any:
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
 def test_each_lens_prediction_is_that_of_a_truncated_model(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
-    question = prepare_question(checkpoint, text_for(checkpoint))
+    question = inputs(checkpoint, text_for(checkpoint), step=0)
     found = by_layer(question, 4)
     layers = len(found) - 1
     for layer in range(1, layers + 1):
@@ -305,13 +306,13 @@ def test_a_task_s_head_reads_the_mean_of_each_layer_as_that_of_the_last(task: st
     checkpoint = tinyadapters.checkpoint(tmp_path)
     model: Any = checkpoint.model
     found = lens(checkpoint, PLAIN, task)
-    inputs = prepare_question(checkpoint, PLAIN, task).inputs
+    tensors = inputs(checkpoint, PLAIN, task, step=0).tensors
     whole = model.backbone.encoder.layer
     assert len(found) == len(whole) + 1
     for layer, guess in enumerate(found):
         model.backbone.encoder.layer = whole[:layer]
         with torch.inference_mode():
-            expected = model.answer(inputs, task).logits[0].softmax(-1)
+            expected = model.answer(tensors, task).logits[0].softmax(-1)
         assert guess.layer == layer
         assert guess.probabilities == pytest.approx(sorted(expected.tolist(), reverse=True), rel=1e-4)
         assert guess.ids[0] == int(expected.argmax())

@@ -15,7 +15,7 @@ import torch
 
 from core import anatomy, checkpoints
 from core.attention.capture import capture
-from core.attention.inside.block import Block, block, inputs_of, wires
+from core.attention.inside.block import Block, block, wires
 from core.attention.inside.modules import node_of, size_for, step_of
 from core.attention.inside.steps import Step, step_text
 from core.attention.scores import attention_layers
@@ -23,6 +23,7 @@ from core.checkpoints.adapters import AdapterBert, running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import prepare
+from core.language.inputs import inputs
 from tests import tinyfamilies
 from tests.library import library_model
 
@@ -54,7 +55,7 @@ def states(checkpoint: Checkpoint, side: str) -> list[np.ndarray[Any, Any]]:
     """(n, w) after the embedding and after each layer, as transformers gives them."""
     model: Any = library_model(checkpoint.model)
     if checkpoint.spec.kind == "seq2seq-lm":
-        given = inputs_of(checkpoint, TEXT)
+        given = inputs(checkpoint, TEXT).tensors
     else:
         ids = checkpoint.tokenizer(TEXT, return_tensors="pt")["input_ids"]
         given = {"input_ids": ids}

@@ -12,12 +12,13 @@ import torch
 import transformers
 
 from core.attention.ablation.ablate import ablate_heads, heads_of, without
-from core.attention.ablation.question import ask, prepare_question
+from core.attention.ablation.question import ask
 from core.attention.capture import capture
 from core.attention.layers import plan_of
 from core.attention.scores import attention_layers, scores_by_layer
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix
+from core.language.inputs import inputs
 from core.run.attend import NAME
 from core.vectors.positions import rotary_vectors
 from tests import tinyhosts
@@ -59,7 +60,7 @@ def check_maps(checkpoint: Checkpoint) -> None:
 
 
 def check_heads(checkpoint: Checkpoint) -> None:
-    question = prepare_question(checkpoint, text_for(checkpoint))
+    question = inputs(checkpoint, text_for(checkpoint), step=0)
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, set({head.kind: head for head in every}.values()), set(every)]
     found = ask(question, len(off), edits=without(checkpoint, off)).logs

@@ -20,7 +20,7 @@ import pytest
 import torch
 
 from core.attention.ablation.ablate import ablate_heads, heads_of
-from core.attention.ablation.question import ask_states, prepare_question
+from core.attention.ablation.question import ask_states
 from core.attention.capture import capture, capture_ids, capture_pair, continued
 from core.attention.inside import lens
 from core.attention.inside.block import block
@@ -37,6 +37,7 @@ from core.finetuning.setup import Setup
 from core.finetuning.train import fine_tune
 from core.language.fill_mask import fill_mask, predict, predict_together, prepare
 from core.language.generate import generate
+from core.language.inputs import inputs
 from core.language.tasks import tasks
 from core.language.translate import rewrite
 from core.language.types import Decoding
@@ -214,7 +215,7 @@ SAID = {"return_dict": False, "output_attentions": True, "output_hidden_states":
 
 
 def check_lens(checkpoint: Checkpoint) -> None:
-    question = prepare_question(checkpoint, text_for(checkpoint))
+    question = inputs(checkpoint, text_for(checkpoint), step=0)
     logs = ask_states(question, lens.states(question))[-1]
     torch.testing.assert_close(logs, tinyfamilies.answer_of(checkpoint.model, question), atol=1e-5, rtol=1e-5)
 

@@ -7,10 +7,11 @@ import torch
 
 from core import checkpoints
 from core.attention import capture
-from core.attention.ablation.question import ask, ask_states, prepare_question
+from core.attention.ablation.question import ask, ask_states
 from core.attention.inside.lens import states
 from core.checkpoints.sizes import size_of
 from core.language.fill_mask import fill_mask
+from core.language.inputs import inputs
 from core.run.run import Site, run
 
 SLUGS = [spec.slug for spec in checkpoints.available() if spec.source in ("bundled", "package")]
@@ -24,7 +25,7 @@ def texts(checkpoint: checkpoints.Checkpoint) -> tuple[str, str]:
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_answer_depends_on_the_last_state_of_the_stack_alone(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
-    one, other = (prepare_question(checkpoint, text) for text in texts(checkpoint))
+    one, other = (inputs(checkpoint, text, step=0) for text in texts(checkpoint))
     last = states(one)[-1:]
     answers = ask_states(one, last)
     torch.testing.assert_close(answers, ask(one).logs, atol=1e-4, rtol=1e-4)  # it is the stack that answers

@@ -15,7 +15,7 @@ import pytest
 import streamlit as st
 
 from core import ui
-from core.attention.tokens import label, token_of
+from core.attention.tokens import token_of
 from core.figures.attention import weight_map
 from core.figures.heatmap import MOST_CLICKS
 from core.language.types import Token
@@ -231,7 +231,7 @@ def test_it_or_the_last_word_comes_first(tokens: tuple[str, ...], at: int) -> No
     ],
 )
 def test_a_label_is_read_as_the_token_that_it_was_made_from(token: Token) -> None:
-    read = token_of(label(token))
+    read = token_of(token.label)
     flags = ("special", "continuation", "leading_space")
     assert [getattr(read, flag) for flag in flags] == [getattr(token, flag) for flag in flags]
     assert token.special or read.text == token.text

@@ -10,18 +10,8 @@ import transformers
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong
 from core.language.text import LONGEST, clean, last_window, window
-from core.language.tokens import (
-    Wording,
-    describe,
-    known_ids,
-    label,
-    pieces_of,
-    read_piece,
-    style,
-    tokenize,
-    visible,
-    words,
-)
+from core.language.tokens import Wording, describe, known_ids, label, pieces_of, read_piece, style, tokenize, words
+from core.words import visible
 from tests import tiny, tinyfamilies
 
 

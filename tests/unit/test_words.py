@@ -14,11 +14,11 @@ from core.figures.labels import label
 from core.language.fill_mask import predict, prepare, refill
 from core.language.guesses import same_word
 from core.language.side_by_side import split
-from core.language.tokens import tokenize, visible
+from core.language.tokens import tokenize
 from core.objectives.knowledge import marked
 from core.tokenizers.train import words_of
 from core.ui.demos.masking import judge_of
-from core.words import WORDS, code_points, counted, distinct, is_word
+from core.words import WORDS, code_points, counted, distinct, is_word, visible
 
 TEXTS = {
     "अपने पोस्ट।": ["अपने", "पोस्ट", "।"],

@@ -34,12 +34,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from core.attention.ablation.question import ask, best, names, prepare_question
+from core.attention.ablation.question import ask, best, names
 from core.attention.heads import spread
 from core.attention.scores import attention_layers
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
+from core.language.inputs import inputs
 from core.language.types import MaskPrediction
 from core.lazy import Tensor, torch
 from core.run.run import Edit, Run, Site
@@ -94,15 +95,15 @@ def ablate_heads(
     """The prediction for ``text`` with all heads, and without those of ``off``.
 
     Args:
-        task: as for `core.attention.ablation.question.prepare_question`.
+        task: as for `core.language.inputs.inputs`.
         k: answers to report.
 
     Raises:
         OutOfRange: an unknown head.
         NoAttentionMatrix: the heads of the architecture are not known.
-        InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.attention.ablation.question.prepare_question`.
+        InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.language.inputs.inputs`.
     """
-    question = prepare_question(checkpoint, text, task)
+    question = inputs(checkpoint, text, task, step=0)
     every = heads_of(checkpoint)
     for head in off:
         if head not in every:
@@ -127,9 +128,9 @@ def ablate_heads(
 def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0) -> tuple[HeadEffect, ...]:
     """The effect of each head, ablated alone, on the prediction for ``text``; the largest first.
 
-    Arguments as for `core.attention.ablation.question.prepare_question`, errors as :func:`ablate_heads`.
+    Arguments as for `core.language.inputs.inputs`, errors as :func:`ablate_heads`.
     """
-    question = prepare_question(checkpoint, text, task, step)
+    question = inputs(checkpoint, text, task, step)
     asked = ask(question, keep={"pattern", "mask"})
     whole, sharp = asked.logs[0], _sharpness(checkpoint, asked.recorded)
     top = int(whole.argmax())
@@ -186,18 +187,6 @@ def sharpness(weights: Tensor, allowed: Tensor | None) -> tuple[float, ...]:
 
 
 def _sharpness(checkpoint: Checkpoint, recorded: Run) -> dict[Head, float]:
-    """The sharpness of all heads in the first row of a run; that of XLNet's heads is that of the content stream."""
-    two_streams = checkpoint.spec.offers("two streams")
-    return {
-        Head(named, layer, head): value
-        for (kind, layer, name), pattern in recorded.tensors.items()
-        if name == "pattern"
-        for head, value in enumerate(sharpness(pattern[0], recorded[kind, layer, "mask"][0]))
-        for named in ((kind, "encoder") if two_streams and kind == "decoder" else (kind,))
-    }
-
-
-def _sharpness_of(checkpoint: Checkpoint, recorded: Run) -> dict[Head, float]:
     """The sharpness of all heads in the first row of a run; that of XLNet's heads is that of the content stream."""
     two_streams = checkpoint.spec.offers("two streams")
     return {

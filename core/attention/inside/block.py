@@ -15,11 +15,10 @@ its lane until all steps that depend on it are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.attention.ablation.question import check_size, row_of
 from core.attention.inside.states import EMBEDDINGS, embedding
 from core.attention.inside.steps import (
     ADAPTER,
@@ -36,24 +35,15 @@ from core.attention.inside.steps import (
 )
 from core.attention.layers import blueprint_of
 from core.attention.scores import KEPT, AttentionScores, attention_layers, scores_of
-from core.attention.tokens import labels
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language import translate
 from core.language.adapters import through
-from core.language.fill_mask import prepare
-from core.language.generate import prompt_ids
-from core.language.replaced import detect
-from core.language.tasks import tasks
-from core.language.tokens import own_language
-from core.language.types import Decoding
+from core.language.inputs import Inputs, inputs
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Site, run
 from core.words import counted
 
-MAX_GENERATED = 24
-"""The most tokens that an encoder-decoder generates as its decoder's input."""
 Side = Literal["encoder", "decoder"]
 BEFORE = "the layer before"
 _PARTS = [f"{half}_adapter_{part}" for half in ADAPTER.values() for part in ("down", "mid", "up", "norm")]
@@ -104,67 +94,38 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
             f"The {side} of {checkpoint.spec.name} has {counted(len(own), 'layer')}, counted from 0; there "
             f"is no layer {layer}."
         )
-    return blocks(checkpoint, inputs_of(checkpoint, text, task), side, (layer,), task)[0]
+    return blocks(inputs(checkpoint, text, task), side, (layer,))[0]
 
 
-def blocks(
-    checkpoint: Checkpoint, inputs: Mapping[str, Tensor], side: Side, numbers: Sequence[int], task: str | None = None
-) -> tuple[Block, ...]:
-    """The layers ``numbers`` (from 0) of one side, recorded in one forward pass over ``inputs`` (:func:`inputs_of`).
+def blocks(given: Inputs, side: Side, numbers: Sequence[int]) -> tuple[Block, ...]:
+    """The layers ``numbers`` (from 0) of one side, recorded in one forward pass.
 
     Raises:
-        NoAttentionMatrix, InputTooLong: as :func:`block`.
+        NoAttentionMatrix: as :func:`block`.
     """
+    checkpoint = given.checkpoint
     layers = attention_layers(checkpoint)
     own, across = layers[side], layers.get("cross") if side == "decoder" else None
-    if "target_mapping" in inputs:  # the content stream is shown
+    if "target_mapping" in given.tensors:  # the content stream is shown
         own = tuple(replace(layer, kind="decoder") for layer in own)
     plan = blueprint_of(own[numbers[0]])
-    names = {
-        key: labels(checkpoint.tokenizer, ids[0].tolist()) for key, ids in inputs.items() if key.endswith("input_ids")
-    }
-    check_size(checkpoint, max(map(len, names.values())))
-    adapted = checkpoint.spec.adapters(task)
     kinds: tuple[Kind, ...] = (own[0].kind, "cross") if across else (own[0].kind,)
     keep = {Site(kind, number, name) for number in numbers for kind in kinds for name in (*KEPT, *OF_LAYER)}
     keep |= {Site(side, number - 1, "resid_mid") for number in numbers}  # a Reformer's first stream
-    with through(checkpoint, adapted):
-        recorded = run(checkpoint.model, inputs, keep=keep | {Site(side, 0, name) for name in OF_STACK})
+    with through(checkpoint, given.task):
+        recorded = run(checkpoint.model, given.tensors, keep=keep | {Site(side, 0, name) for name in OF_STACK})
     scenes = [
-        (Scene(recorded, checkpoint.model, plan, attn, adapted), across[attn.layer] if across else None)
+        (Scene(recorded, checkpoint.model, plan, attn, given.task), across[attn.layer] if across else None)
         for attn in (own[number] for number in numbers)
     ]
-    reads = names["decoder_input_ids"] if across else names["input_ids"]
-    source = names["input_ids"] if across else ()
+    reads = given.source_labels if given.source and side == "encoder" else given.labels
+    source = given.source_labels if across else ()
     with torch.inference_mode():
         steps = [_steps(*scene, last=scene[0].attn.layer == len(own) - 1) for scene in scenes]
     return tuple(
         Block(scene.attn.stack.type, side, scene.attn.layer, len(own), reads, source, tuple(own_steps), plan.pre_norm)
         for (scene, _), own_steps in zip(scenes, steps, strict=True)
     )
-
-
-def inputs_of(checkpoint: Checkpoint, text: str, task: str | None = None) -> dict[str, Tensor]:
-    """The arguments of the forward pass for one text, with or without masks."""
-    if checkpoint.spec.offers("rewrites"):
-        task = task or tasks(checkpoint)[0].slug
-        request = translate.prepare(checkpoint, text, task)
-        steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=MAX_GENERATED)))
-        return pair_inputs(request, steps[-1].ids if steps else ())
-    if checkpoint.spec.offers("continues"):
-        ids = row_of(prompt_ids(checkpoint, text))
-    elif checkpoint.spec.offers("detects replaced tokens"):
-        ids = row_of([token.id for token in detect(checkpoint, text).after])
-    else:
-        ids = row_of(prepare(checkpoint, text).ids)
-    return {"input_ids": ids, **own_language(checkpoint.model, ids)}
-
-
-def pair_inputs(request: translate.Request, ids: Sequence[int]) -> dict[str, Tensor]:
-    """The arguments of an encoder-decoder's forward pass, whose output is ``ids``."""
-    source = row_of(request.source)
-    read = [*request.prompt, *ids[:-1]]  # the last token is predicted, but not read
-    return {"input_ids": source, "attention_mask": torch.ones_like(source), "decoder_input_ids": row_of(read)}
 
 
 def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list[Step]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from core.attention.ablation.question import Question, ask_states, best, masked_question, prepare_question
+from core.attention.ablation.question import ask_states, best
 from core.attention.inside.states import by_layer as by_layer_of
 from core.attention.inside.steps import exists
 from core.attention.layers import stacks
@@ -32,6 +32,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import through
 from core.language.fill_mask import MaskedText
+from core.language.inputs import Inputs, inputs, with_masks
 from core.lazy import Tensor, torch
 
 
@@ -71,7 +72,7 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
     Raises:
         As :func:`lens`.
     """
-    question = prepare_question(checkpoint, text, task)
+    question = inputs(checkpoint, text, task, step=0)
     logs = ask_states(question, states(question))
     predictions = _best(question, logs, k)
     own = logs[:, predictions[-1].ids[0]]
@@ -82,7 +83,7 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
         tuple(own.exp().tolist()),
         tuple(int(count) + 1 for count in before),
         logs.shape[-1],
-        question.tokens,
+        question.labels,
         question.position,
     )
 
@@ -92,17 +93,17 @@ def lens(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5)
 
     Raises:
         InputUnusable: no mask, or a head that cannot be applied to each layer.
-        InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.attention.ablation.question.prepare_question`.
+        InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.language.inputs.inputs`.
     """
-    return by_layer(prepare_question(checkpoint, text, task), k)
+    return by_layer(inputs(checkpoint, text, task, step=0), k)
 
 
-def by_layer(question: Question, k: int) -> tuple[LayerPrediction, ...]:
+def by_layer(question: Inputs, k: int) -> tuple[LayerPrediction, ...]:
     """:func:`lens` for a question that is already prepared."""
     return _best(question, ask_states(question, states(question)), k)
 
 
-def _best(question: Question, logs: Tensor, k: int) -> tuple[LayerPrediction, ...]:
+def _best(question: Inputs, logs: Tensor, k: int) -> tuple[LayerPrediction, ...]:
     predictions = (best(question, row, k) for row in logs)
     return tuple(
         LayerPrediction(i, prediction.tokens, prediction.probabilities, prediction.ids)
@@ -110,7 +111,7 @@ def _best(question: Question, logs: Tensor, k: int) -> tuple[LayerPrediction, ..
     )
 
 
-def states(question: Question) -> Tensor:
+def states(question: Inputs) -> Tensor:
     """(L + 1, w) inputs of the head at the question's position: the embeddings, then each layer's state.
 
     Raises:
@@ -123,9 +124,9 @@ def states(question: Question) -> Tensor:
     plan = stack.blueprint
     if plan is None:
         raise InputUnusable(f"{checkpoint.spec.name} has no head to apply to each layer. GPT-2 has one.")
-    hidden_states = by_layer_of(checkpoint, question.inputs)
+    hidden_states = by_layer_of(checkpoint, question.tensors)
     # XLNet's query stream, which predicts, has rows for the targets alone
-    hidden_states = hidden_states[:, 0 if "target_mapping" in question.inputs else position]
+    hidden_states = hidden_states[:, 0 if "target_mapping" in question.tensors else position]
     if plan.final and exists(checkpoint.model, stack.prefix + plan.final):
         with torch.inference_mode():
             norm: Any = checkpoint.model.get_submodule(stack.prefix + plan.final)
@@ -136,11 +137,11 @@ def states(question: Question) -> Tensor:
     return hidden_states
 
 
-def _means(question: Question) -> Tensor:
+def _means(question: Inputs) -> Tensor:
     """(L + 1, w) mean states of the attended tokens, through the adapters of the question's task."""
     with through(question.checkpoint, question.task):
-        hidden_states = by_layer_of(question.checkpoint, question.inputs)
-    seen = question.inputs["attention_mask"][0].bool()
+        hidden_states = by_layer_of(question.checkpoint, question.tensors)
+    seen = question.tensors["attention_mask"][0].bool()
     return hidden_states[:, seen].mean(1)
 
 
@@ -149,4 +150,4 @@ def predictions_by_layer(checkpoint: Checkpoint, masked: MaskedText, k: int = 3)
 
     :raises InputUnusable: no mask, or a head that cannot be applied to each layer.
     """
-    return by_layer(masked_question(checkpoint, masked), k)
+    return by_layer(with_masks(checkpoint, masked), k)

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import Floats
-from core.attention.ablation.question import masked_question, prepare_question
-from core.attention.inside.block import Block, Side, blocks, pair_inputs
+from core.attention.inside.block import Block, Side, blocks
 from core.attention.inside.lens import LayerPrediction, by_layer
 from core.attention.inside.steps import HEADS, MAPS, Step
 from core.attention.scores import attention_layers
@@ -28,9 +27,9 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language import translate
 from core.language.fill_mask import MaskedText, predict, prepare
+from core.language.inputs import Inputs, inputs, pair, with_masks
 from core.language.tasks import tasks
 from core.language.types import Decoding, MaskPrediction
-from core.lazy import Tensor
 
 MAX_TOKENS = 16
 """The most tokens of a side."""
@@ -96,15 +95,14 @@ def overview(checkpoint: Checkpoint, text: str, task: str | None = None) -> Over
     if checkpoint.spec.offers("rewrites"):
         return _pair(checkpoint, text, task or tasks(checkpoint)[0].slug, size)
     if checkpoint.spec.offers("continues"):
-        question = prepare_question(checkpoint, text)
+        question = inputs(checkpoint, text, step=0)
         lens = by_layer(question, ANSWERS)
-        lane = _lane(checkpoint, {"input_ids": question.inputs["input_ids"]}, "decoder")
+        lane = _lane(question, "decoder")
         last = MaskPrediction(question.position, lens[-1].tokens, lens[-1].probabilities, lens[-1].ids)
         return Overview((lane,), (last,), lens, size)
     masked, word = _masked(checkpoint, text)
-    question = masked_question(checkpoint, masked)
-    inputs = {name: value for name, value in question.inputs.items() if name != "attention_mask"}
-    lane = _lane(checkpoint, inputs, "encoder")
+    question = with_masks(checkpoint, masked)
+    lane = _lane(question, "encoder")
     return Overview((lane,), predict(checkpoint, masked, ANSWERS), by_layer(question, ANSWERS), size, word)
 
 
@@ -123,7 +121,7 @@ def _pair(checkpoint: Checkpoint, text: str, task: str, size: int) -> Overview:
     _check(len(request.source))
     room = MAX_TOKENS + 1 - len(request.prompt)  # the last generated token is not read
     steps = tuple(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room)))
-    inputs = pair_inputs(request, steps[-1].ids if steps else ())
+    whole = pair(checkpoint, request.tokens, request.prompt, steps[-1].ids[:-1] if steps else ())
     first = len(request.prompt) - 1
     answers = tuple(
         MaskPrediction(
@@ -134,8 +132,8 @@ def _pair(checkpoint: Checkpoint, text: str, task: str, size: int) -> Overview:
         )
         for step in steps
     )
-    lens = by_layer(prepare_question(checkpoint, text, task), ANSWERS)
-    lanes = tuple(_lane(checkpoint, inputs, side) for side in ("encoder", "decoder"))
+    lens = by_layer(inputs(checkpoint, text, task, step=0), ANSWERS)
+    lanes = tuple(_lane(whole, side) for side in ("encoder", "decoder"))
     return Overview(lanes, answers, lens, size, prefix=request.task.prefix)
 
 
@@ -146,16 +144,15 @@ def _check(count: int) -> None:
         )
 
 
-def _lane(checkpoint: Checkpoint, inputs: Mapping[str, Tensor], side: Side) -> Lane:
-    own = attention_layers(checkpoint)[side]
-    crossing = side == "decoder" and "decoder_input_ids" in inputs
-    ids = inputs["decoder_input_ids" if crossing else "input_ids"][0].tolist()
-    _check(len(ids))
-    every = blocks(checkpoint, inputs, side, range(len(own)))
+def _lane(given: Inputs, side: Side) -> Lane:
+    own = attention_layers(given.checkpoint)[side]
+    tokens = given.source if given.source and side == "encoder" else given.tokens
+    _check(len(tokens))
+    every = blocks(given, side, range(len(own)))
     return Lane(
         side,
         every[0].tokens,
-        tuple(ids),
+        tuple(token.id for token in tokens),
         len(own),
         own[0].heads,
         every[0].pre_norm,

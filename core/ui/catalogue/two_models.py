@@ -35,7 +35,6 @@ from core.language.side_by_side import (
 from core.language.side_by_side import answer as answer_of
 from core.language.tasks import tasks
 from core.language.text import clean
-from core.language.tokens import visible
 from core.language.types import Token
 from core.links import parameters as link
 from core.table import Table
@@ -48,6 +47,7 @@ from core.ui.panel import chart, offer_chart, offer_table
 from core.ui.param import Carried, Choice, Text, menu_names
 from core.ui.picker import nothing_runs
 from core.ui.section import Section, View
+from core.words import visible
 
 Pair = Sequence[CheckpointSpec]
 _MOST_PICTURES = 6

@@ -15,7 +15,6 @@ import streamlit as st
 from core.content import Content, content
 from core.figures.labels import percent
 from core.language.guesses import MAX_CHARS, among, in_order, plain_words, same_word
-from core.language.tokens import visible
 from core.language.types import GenerationStep
 from core.quiz import Option, Quiz
 from core.ui.links import PageState
@@ -23,6 +22,7 @@ from core.ui.page import plain
 from core.ui.param import Toggle
 from core.ui.quiz import ask
 from core.ui.quiz import verdict as verdict_on
+from core.words import visible
 
 COVER = Toggle(name="cover", label="Guess first")
 Judge = Callable[[str], str]

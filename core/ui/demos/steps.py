@@ -15,7 +15,6 @@ from core.content import content
 from core.figures.labels import percent
 from core.figures.predictions import bars_alt, prediction_bars
 from core.language.text import clean
-from core.language.tokens import visible
 from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
 from core.table import Table
@@ -29,6 +28,7 @@ from core.ui.panel import chart, offer_chart
 from core.ui.param import Carried
 from core.ui.selection import rows
 from core.ui.tables import data_table
+from core.words import visible
 
 FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=1_000))
 """The token ids up to and including the last token chosen by hand."""

@@ -10,7 +10,6 @@ import streamlit as st
 from core import engine, session
 from core.figures.tree import beam_tree, tree_alt, tree_pixels
 from core.language.decoding.search import Tree, tree
-from core.language.tokens import visible
 from core.language.types import Decoding
 from core.table import Table
 from core.ui.generation.setup import SHARED, Setup, setup
@@ -21,6 +20,7 @@ from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import Section, View
 from core.ui.tables import TextTable, text_table
+from core.words import visible
 
 BEAMS = Integer(name="beams", label="Beams", default=3, low=1, high=6, width=110, limit="max_beams")
 _GROWS = """<style>@media (prefers-reduced-motion: no-preference) {{

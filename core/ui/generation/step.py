@@ -14,7 +14,7 @@ from core.figures.labels import percent
 from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
 from core.language.decoding.reader import RuleEffect, RuleSummary, apply_at, summarize_rules
 from core.language.decoding.rules import ORDER, Rule
-from core.language.tokens import describe, visible
+from core.language.tokens import describe
 from core.language.types import GenerationStep
 from core.links import parameters as link
 from core.table import Table
@@ -31,6 +31,7 @@ from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.tables import TableRow, TextTable, text_table
+from core.words import visible
 
 RULE = Choice(
     name="rule",

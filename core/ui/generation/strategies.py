@@ -22,7 +22,6 @@ from core.language.decoding.cards import (
     write,
 )
 from core.language.generate import Summary, summary
-from core.language.tokens import visible
 from core.language.types import GenerationStep
 from core.table import Table
 from core.ui.demos.steps import how_it_ended
@@ -36,6 +35,7 @@ from core.ui.panel import offer_table
 from core.ui.param import Choice, differing
 from core.ui.section import Section, View
 from core.ui.tables import TableRow, TextTable, text_table
+from core.words import visible
 
 T = TypeVar("T")
 

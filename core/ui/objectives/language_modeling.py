@@ -8,7 +8,6 @@ import streamlit as st
 
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.language.text import two_parts
-from core.language.tokens import visible
 from core.language.types import Token
 from core.links import parameters as link
 from core.objectives import causal, permutation, prefix, unified
@@ -24,6 +23,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer
 from core.ui.section import View
+from core.words import visible
 
 MASKS = {
     "drawn": "Sampled as published",

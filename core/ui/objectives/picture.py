@@ -15,10 +15,11 @@ import streamlit as st
 
 from core.figures.labels import percent
 from core.language.losses import BITS, Losses, PositionLoss
-from core.language.tokens import Style, read_piece, visible
+from core.language.tokens import Style, read_piece
 from core.objectives.example import Cell, Change, Label
 from core.ui.chips import text_color_on
 from core.ui.page import css
+from core.words import visible
 
 DONE: dict[Change, str] = {
     "none": "",

@@ -10,7 +10,6 @@ import streamlit as st
 from core.figures.vocabulary import Dots, dots, token_bars
 from core.language.noise import PUBLISHED, RATES, Noise, noisy
 from core.language.noise import TokenizedText as Pair
-from core.language.tokens import visible
 from core.table import Table
 from core.tokenizers.cut import MEASURES, Measure, Tokenization, lost, measured
 from core.tokenizers.known import FAMILIES, known
@@ -34,6 +33,7 @@ from core.ui.tokenizers.common import (
     tokenized,
 )
 from core.ui.tokenizers.token_rows import draw_rows, tokenizer_block
+from core.words import visible
 
 BELOW = Choice(
     name="below",

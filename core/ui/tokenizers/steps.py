@@ -17,7 +17,7 @@ from core.errors import InputUnusable
 from core.figures import tree as figures
 from core.figures.labels import percent
 from core.figures.predictions import bars_alt, prediction_bars
-from core.language.tokens import DECODERS, read_piece, visible
+from core.language.tokens import DECODERS, read_piece
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers import bpe, unigram, wordpiece
@@ -33,7 +33,7 @@ from core.ui.section import Section, View
 from core.ui.tables import TableRow, TextTable, data_table, text_table
 from core.ui.tokenizers.common import choose_one, formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
-from core.words import code_points, counted
+from core.words import code_points, counted, visible
 
 ALPHA = Real(name="alpha", label="α", default=1.0, low=0.0, high=5.0, step=0.05, width=300)
 SEED = Seed()

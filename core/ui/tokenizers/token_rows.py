@@ -12,13 +12,12 @@ from html import escape
 import streamlit as st
 
 from core.content import content
-from core.language.tokens import visible
 from core.language.types import Token
 from core.tokenizers.cut import Tokenization, lost
 from core.tokenizers.known import FAMILIES
 from core.ui.export import download_html, html_page
 from core.ui.page import css
-from core.words import counted
+from core.words import counted, visible
 
 _TIGHT = ("bytes", "characters")
 DRAWN = 400

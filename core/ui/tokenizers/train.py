@@ -10,7 +10,6 @@ import streamlit as st
 
 from core import session
 from core.figures.vocabulary import growth
-from core.language.tokens import visible
 from core.language.types import Token
 from core.table import Table
 from core.tokenizers.samples import TALE, TALE_TEST, whole
@@ -24,7 +23,7 @@ from core.ui.section import Section, View
 from core.ui.tables import data_table
 from core.ui.tokenizers.common import formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
-from core.words import counted
+from core.words import counted, visible
 
 KIND = Choice(
     name="kind",

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from core import session
-from core.attention.tokens import label, short
+from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.labels import percent
 from core.figures.vectors import strips
@@ -70,7 +70,7 @@ def _grid(view: View, sums: InputEmbeddings, number: str, spec: CheckpointSpec) 
     columns = [*sums.parts] + (["sum"] if number == "length" else [])
     values = {"share": sums.shares, "length": sums.lengths, "cosine": sums.cosines}[number]
     # a token may occur twice, so its number stands beside it
-    rows = [f"{short(label(token), _LABEL)} {i}" for i, token in enumerate(sums.tokens)]
+    rows = [f"{short(token.label, _LABEL)} {i}" for i, token in enumerate(sums.tokens)]
     shares = zip(sums.parts, sums.shares.mean(axis=1), strict=True)
     average = view.words.part("Average", means=", ".join(f"{part} {percent(share)}" for part, share in shares))
     records = []
