@@ -14,6 +14,7 @@ from core import checkpoints
 from core.attention.capture import capture
 from core.checkpoints import registry
 from core.checkpoints.families import FAMILIES
+from core.language.inputs import MAKERS
 from core.language.side_by_side import Answer, Continued, Filled, Rewritten, answer
 from tests import tiny
 
@@ -88,6 +89,10 @@ def test_every_kind_of_a_bundled_model_is_a_family() -> None:
         assert all(spec.offers(ability) for ability in family.offers)
 
 
+def test_every_family_has_a_maker_of_inputs() -> None:
+    assert MAKERS.keys() == FAMILIES.keys()
+
+
 def _told(tree: ast.AST, slugs: set[str]) -> Iterator[tuple[int, str]]:
     """Line and text of what a module must not say: a bundled slug, or a test of a checkpoint's kind or system."""
     nodes = list(ast.walk(tree))
@@ -143,6 +148,7 @@ def test_no_module_names_a_bundled_model_or_tests_its_kind_or_its_architecture()
     apart = ("core/checkpoints/", "core/catalogue/")
     # where a layout, a map or an example says what its kind means
     apart += ("core/costs/shape.py", "core/costs/configuration.py", "core/attention/trace.py", "core/ui/objectives/")
+    apart += ("core/language/inputs.py",)  # which has a maker for each family
     # the code of an architecture itself, and what reads any configuration
     slugs = {spec.slug for spec in registry.available() if spec.source in ("bundled", "package")}
     architectures = (
