@@ -20,13 +20,13 @@ Legend: L layers, H heads, n words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from core.arrays import Bools, Floats
-from core.attention.capture import MAX_NEW_TOKENS, capture, capture_pair, tokens_of
+from core.attention.capture import MAX_NEW_TOKENS, inputs_of, trace_of
 from core.attention.heads import scores
 from core.attention.roles import rolefiles
 from core.attention.tokens import Membership, belonging, word_weights
@@ -34,6 +34,7 @@ from core.attention.trace import AttentionMap, AttentionTrace, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
 from core.language import translate
+from core.language.inputs import pair
 from core.language.side_by_side import Word, split
 from core.language.text import clean
 from core.language.tokens import describe, known_ids
@@ -107,10 +108,11 @@ def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -
     _check_offsets(checkpoint, able=checkpoint.tokenizer.is_fast)
     typed = clean(text, MAX_CHARS)
     target = typed if spec.offers("rewrites") else None
-    trace = capture(checkpoint, typed, target=target, adapters=spec.adapters(task))
-    belongs = belonging([word.start for word in words], tokens_of(checkpoint, typed, trace))
+    given = replace(inputs_of(checkpoint, typed, target=target), task=spec.adapters(task))
+    own = trace_of(given).own
+    belongs = belonging([word.start for word in words], given.of_text)
     _check_offsets(checkpoint, able=bool(belongs.any()))
-    return WordAttention(spec.slug, in_words(trace.own, words, words, belongs, belongs))
+    return WordAttention(spec.slug, in_words(own, words, words, belongs, belongs))
 
 
 def _check_offsets(checkpoint: Checkpoint, *, able: bool) -> None:
@@ -194,7 +196,7 @@ def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -
     tokens = describe(tokenizer, ids, answer, encoded["offset_mapping"], encoded.word_ids())
     rows = belonging([word.start for word in answer_words], tokens)
     _check_offsets(checkpoint, able=bool(columns.any() and (rows.any() or not answer_words)))
-    trace = capture_pair(checkpoint, request.source, request.prompt, [*ids, *_end(checkpoint)])
+    trace = trace_of(pair(checkpoint, request.tokens, request.prompt, [*ids, *_end(checkpoint)]))
     assert trace.encoder is not None
     assert trace.decoder is not None
     assert trace.cross is not None

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from core.checkpoints.families import Kind
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, InputUnusable, OutOfRange
+from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import adapters, permuted, translate
 from core.language.fill_mask import MAX_CHARS, MaskedText, prepare
 from core.language.generate import prompt_ids
@@ -29,6 +30,7 @@ from core.language.text import clean
 from core.language.tokens import check_length, describe, own_language, tokenize
 from core.language.types import Decoding, Token
 from core.lazy import Tensor, torch
+from core.patterns import Positions
 from core.settings import settings
 from core.words import counted
 
@@ -51,6 +53,10 @@ class Inputs:
     """An encoder-decoder's S source tokens."""
     positions: tuple[int, ...] = ()
     """Where the head reads ``tokens`` to predict; empty where nothing is predicted, or a class from all of them."""
+    output: tuple[Token, ...] = ()
+    """An encoder-decoder's tokens predicted at ``positions``, where they are known."""
+    second: int | None = None
+    """The first token of the second of two texts."""
     answers: tuple[str, ...] = ()
     """Names of the predicted classes; empty for the vocabulary."""
     task: str | None = None
@@ -115,15 +121,17 @@ def one_text(checkpoint: Checkpoint, tokens: Sequence[Token], positions: Sequenc
 
 
 def pair(checkpoint: Checkpoint, source: Sequence[Token], prompt: Sequence[int], output: Sequence[int] = ()) -> Inputs:
-    """The inputs of an encoder-decoder over ``source``, whose decoder reads ``prompt`` and ``output``, ids both.
+    """The inputs of an encoder-decoder over ``source``, with the ids of ``prompt`` and ``output`` in its decoder.
 
-    It predicts from the last token of the prompt on.
+    The prompt has the start token, and a forced language token. The last token of the output is never read, the first
+    one of the prompt never predicted.
     """
-    read = [*prompt, *output]
     ids = torch.tensor([[token.id for token in source]])
+    read = [*prompt, *output[:-1]]
     tensors = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "decoder_input_ids": torch.tensor([read])}
-    tokens, positions = describe(checkpoint.tokenizer, read), tuple(range(len(prompt) - 1, len(read)))
-    return Inputs(checkpoint, tensors, tokens, tuple(source), positions)
+    tokens = describe(checkpoint.tokenizer, [*prompt, *output])
+    positions = tuple(range(len(prompt) - 1, len(read)))
+    return Inputs(checkpoint, tensors, tokens[: len(read)], tuple(source), positions, tokens[len(prompt) :])
 
 
 def with_masks(checkpoint: Checkpoint, masked: MaskedText, *, asked: bool = True) -> Inputs:
@@ -139,15 +147,53 @@ def with_masks(checkpoint: Checkpoint, masked: MaskedText, *, asked: bool = True
         for token, before in zip(describe(checkpoint.tokenizer, masked.ids), masked.tokens, strict=True)
     )
     made = one_text(checkpoint, tokens, masked.positions)
-    return _of_query_stream(made) if asked and checkpoint.spec.offers("two streams") else made
+    if not (asked and checkpoint.spec.offers("two streams")):
+        return made
+    rank = np.zeros(len(tokens), dtype=np.int64)
+    rank[list(masked.positions)] = 1  # no position reads a mask
+    return of_query_stream(made, rank, masked.positions[:1])
 
 
-def _of_query_stream(made: Inputs) -> Inputs:
-    """XLNet's inputs where no position reads a mask, and the first one is the target."""
-    rank = np.zeros(len(made.tokens), dtype=np.int64)
-    rank[list(made.positions)] = 1
-    streams = permuted.streams(made.tensors["input_ids"], rank, made.positions[:1])
-    return replace(made, tensors=made.tensors | streams)
+def of_query_stream(made: Inputs, rank: Positions, targets: Sequence[int]) -> Inputs:
+    """XLNet's inputs where ``targets`` are predicted; ``rank`` (n,) is as of `core.language.permuted`."""
+    ids = made.tensors["input_ids"]
+    tensors = {"input_ids": ids, **permuted.streams(ids, rank, targets)}
+    return replace(made, tensors=tensors, positions=tuple(targets), second=None)
+
+
+def as_typed(checkpoint: Checkpoint, text: str, second: str | None = None) -> Inputs:
+    """The tokenizer's own inputs for one text or two, without a task or a control code.
+
+    Raises:
+        InputEmpty: there is no text, or no token of it.
+        InputTooLong: more tokens than the model has positions.
+    """
+    tokenizer = checkpoint.tokenizer
+    newlines = checkpoint.spec.offers("continues")
+    texts = [clean(part, newlines=newlines) for part in (text, second or "") if part is text or part.strip()]
+    encoding: Any = tokenizer(*texts, return_offsets_mapping=tokenizer.is_fast, verbose=False)
+    ids = encoding["input_ids"]
+    check_length(checkpoint, len(ids))
+    if set(ids) <= set(tokenizer.all_special_ids) - {tokenizer.unk_token_id, tokenizer.mask_token_id}:
+        raise InputEmpty("The tokenizer gives no token for this text. Type a few words, or choose a sample.")
+    offsets = encoding.pop("offset_mapping") if tokenizer.is_fast else None
+    spans = (texts[0], offsets, encoding.word_ids()) if offsets is not None and len(texts) == 1 else ()
+    made = one_text(checkpoint, describe(tokenizer, ids, *spans))
+    if newlines:
+        return made
+    tensors = {name: torch.tensor([values]) for name, values in encoding.items()}
+    start = _second(tokenizer, encoding, texts[1]) if len(texts) > 1 else None
+    return replace(made, tensors=tensors | made.tensors, second=start)
+
+
+def _second(tokenizer: Any, encoding: Any, text: str) -> int | None:
+    """The first token of the second text; for slow tokenizers its tokens are searched for."""
+    if encoding.is_fast:
+        halves = encoding.sequence_ids()
+        return halves.index(1) if 1 in halves else None
+    ids, own = encoding["input_ids"], tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    starts = [at for at in range(1, len(ids) - len(own) + 1) if own and ids[at : at + len(own)] == own]
+    return starts[-1] if starts else None
 
 
 def _masked(checkpoint: Checkpoint, text: str, task: str | None, step: int | None) -> Inputs:
@@ -180,11 +226,10 @@ def _with_output(checkpoint: Checkpoint, text: str, task: str | None, step: int 
     steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room))) if room else []
     output = steps[-1].ids if steps else ()
     if step is None:
-        return pair(checkpoint, request.tokens, request.prompt, output[:-1])  # the last token is not read
+        return pair(checkpoint, request.tokens, request.prompt, output)
     if len(output) < step or (steps and steps[-1].reason == "end"):
         raise OutOfRange(f"The output ends after {counted(len(output), 'token')}; there is no token {step + 1}.")
-    made = pair(checkpoint, request.tokens, request.prompt, output)
-    return replace(made, positions=made.positions[-1:])
+    return pair(checkpoint, request.tokens, [*request.prompt, *output])
 
 
 def _classified(checkpoint: Checkpoint, text: str, task: str | None, step: int | None) -> Inputs:

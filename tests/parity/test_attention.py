@@ -9,12 +9,13 @@ import pytest
 import torch
 
 from core import checkpoints
-from core.attention.capture import capture, capture_pair, continued, rewritten
+from core.attention.capture import capture, continued, rewritten, trace_of
 from core.attention.word_maps import generate_answer, maps_over_words
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable
+from core.language.inputs import pair
 from core.language.tasks import tasks
-from core.language.tokens import own_language
+from core.language.tokens import describe, own_language
 from core.language.translate import prepare, start_token
 from tests import tinyfamilies
 from tests.library import library_model
@@ -147,10 +148,10 @@ def test_answer_of_an_encoder_decoder_has_three_maps(t5: Checkpoint) -> None:
 
 
 def test_a_forced_language_is_read_but_not_among_the_written(t5: Checkpoint) -> None:
-    trace = capture_pair(t5, [5, 6, 7, 1], [0, 9], [11, 12, 1])
+    trace = trace_of(pair(t5, describe(t5.tokenizer, [5, 6, 7, 1]), [0, 9], [11, 12, 1]))
     assert trace.decoder.weights.shape[2:] == (4, 4)
     assert trace.cross.weights.shape[2:] == (3, 4)
-    plain = capture_pair(t5, [5, 6, 7, 1], [0], [9, 11, 12, 1])
+    plain = trace_of(pair(t5, describe(t5.tokenizer, [5, 6, 7, 1]), [0], [9, 11, 12, 1]))
     np.testing.assert_array_equal(trace.cross.weights, plain.cross.weights[:, :, 1:])
 
 

@@ -21,7 +21,7 @@ import torch
 
 from core.attention.ablation.ablate import ablate_heads, heads_of
 from core.attention.ablation.question import ask_states
-from core.attention.capture import capture, capture_ids, capture_pair, continued
+from core.attention.capture import capture, capture_ids, continued, trace_of
 from core.attention.inside import lens
 from core.attention.inside.block import block
 from core.attention.inside.states import by_layer
@@ -37,8 +37,9 @@ from core.finetuning.setup import Setup
 from core.finetuning.train import fine_tune
 from core.language.fill_mask import fill_mask, predict, predict_together, prepare
 from core.language.generate import generate
-from core.language.inputs import inputs
+from core.language.inputs import inputs, pair
 from core.language.tasks import tasks
+from core.language.tokens import describe
 from core.language.translate import rewrite
 from core.language.types import Decoding
 from core.vectors import positions
@@ -136,7 +137,7 @@ def test_maps_are_those_that_the_library_returns(name: str, host: Callable[[str]
     row = torch.tensor([ids])
     given = {"input_ids": row, "attention_mask": torch.ones_like(row), "output_attentions": True}
     if checkpoint.spec.kind == "seq2seq-lm":
-        trace = capture_pair(checkpoint, ids, [1], [7, 8, 9])
+        trace = trace_of(pair(checkpoint, describe(checkpoint.tokenizer, ids), [1], [7, 8, 9]))
         with torch.inference_mode():
             out = model(**given, decoder_input_ids=torch.tensor([[1, 7, 8]]), use_cache=False)
         expected = [out.encoder_attentions, out.decoder_attentions, out.cross_attentions]

@@ -121,7 +121,7 @@ def _pair(checkpoint: Checkpoint, text: str, task: str, size: int) -> Overview:
     _check(len(request.source))
     room = MAX_TOKENS + 1 - len(request.prompt)  # the last generated token is not read
     steps = tuple(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room)))
-    whole = pair(checkpoint, request.tokens, request.prompt, steps[-1].ids[:-1] if steps else ())
+    whole = pair(checkpoint, request.tokens, request.prompt, steps[-1].ids if steps else ())
     first = len(request.prompt) - 1
     answers = tuple(
         MaskPrediction(

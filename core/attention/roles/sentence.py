@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.attention.capture import capture, tokens_of
+from core.attention.capture import inputs_of, trace_of
 from core.attention.roles.treebank import Sentence
 from core.attention.tokens import Membership, align
 from core.attention.trace import AttentionTrace
@@ -21,5 +21,5 @@ def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionT
     if clean(text) != text:
         raise InputEmpty("This sentence has characters that are removed before a model reads it. Replace them.")
     # teacher forcing with the sentence takes one step, generation many
-    trace = capture(checkpoint, text, target=text if checkpoint.spec.offers("rewrites") else None)
-    return trace, align(sentence, tokens_of(checkpoint, text, trace))
+    given = inputs_of(checkpoint, text, target=text if checkpoint.spec.offers("rewrites") else None)
+    return trace_of(given), align(sentence, given.of_text)
