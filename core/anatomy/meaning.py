@@ -1,22 +1,25 @@
 """The component that each tensor of a tree belongs to, whatever its name: BERT's ``query``, T5's ``q``, a third of
 GPT-2's ``c_attn``.
 
-The names are data, ``meaning.toml``; here they are matched. A tensor without a match is a component of its own in
-"Other parts", under its own name, so that two networks that both have it are still compared. No torch here.
+What the blocks of an architecture are called stands in `core.run.sites`; ``meaning.toml`` says which component each of
+their parts is, and what the table of blocks leaves out. A tensor without a name in either is a component of its own
+in "Other parts", under its own name, so that two networks that both have it are still compared. No torch here.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from core.anatomy.node import ModuleNode
+from core.run.sites import TABLE
 
 TEXTS = Path(__file__).with_name("meaning.toml")
 OTHER = "other"
@@ -24,7 +27,8 @@ HEAD = "head"
 EMBEDDINGS = "embeddings"
 
 _NUMBER = re.compile(r"\d+(-\d+)?")
-_PLAIN = ("weight", "bias", "weights")
+_LAYER = re.compile(r"\{\w+\}")
+PLAIN = ("weight", "bias", "weights")
 """Names of tensors that are identified by their module alone."""
 
 Step = tuple[str, str]
@@ -37,8 +41,6 @@ class Group:
 
     slug: str
     name: str
-    role: str
-    """The role of its parameters in `core.anatomy.roles`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +87,19 @@ class Piece:
     """For a norm: whether it is before its sub-layer (pre-norm); None for unknown classes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
-    """A pattern of the data file for the last steps of a path."""
-
-    steps: tuple[str, ...]
-    part: Part
+Pattern = tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
 def groups() -> tuple[Group, ...]:
     """All groups, in display order."""
-    return tuple(Group(row["slug"], row["name"], row["role"]) for row in _data()["group"])
+    return tuple(Group(row["slug"], row["name"]) for row in _data()["group"])
 
 
 @lru_cache(maxsize=1)
 def parts() -> tuple[Part, ...]:
     """All single components, in display order."""
-    return tuple(dict.fromkeys(part for part in _parts_by_name().values() if len(part.slugs) == 1))
+    return tuple(dict.fromkeys(part for part, _ in _rows() if len(part.slugs) == 1))
 
 
 def stacks(root: ModuleNode) -> tuple[TreeStack, ...]:
@@ -134,17 +131,32 @@ def pieces(root: ModuleNode) -> tuple[Piece, ...]:
 @lru_cache(maxsize=4096)  # about forty paths per tree, and layers of one class have the same in all trees
 def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
     """The component of a module, or of one of its tensors; the root is the first step, without a name."""
-    names = [*steps, (tensor, "")] if tensor and tensor not in _PLAIN else list(steps)
-    best: _Name | None = None
-    for known in _candidates(names[-1]):
-        if len(known.steps) > len(names) or (best is not None and len(known.steps) <= len(best.steps)):
-            continue
-        if all(_fits(step, name) for step, name in zip(known.steps, names[-len(known.steps) :], strict=True)):
-            best = known
-    if best is not None:
-        return best.part
+    names = [*steps, (tensor, "")] if tensor and tensor not in PLAIN else list(steps)
+    if rule := rule_of(names):
+        return rules()[rule]
+    if path := path_of(names):
+        return blocks()[path]
     called = ".".join(_NUMBER.sub("#", name) for name, _ in names[-3:] if name)
     return Part(OTHER, (called,), called)
+
+
+def rule_of(names: Sequence[Step]) -> Pattern | None:
+    """The longest pattern of the data file that a path ends with."""
+    longest = max(map(len, rules()))
+    ends = (names[start:] for start in range(max(0, len(names) - longest), len(names)))
+    patterns = (pattern for end in ends for pattern in product(*(_called(*step) for step in end)))
+    return next((pattern for pattern in patterns if pattern in rules()), None)
+
+
+def path_of(names: Sequence[Step]) -> Pattern | None:
+    """The path of the table of blocks that a path ends with: below a base model, before which no list stands."""
+    for start, (name, _) in enumerate(names):
+        for path in product(*(_called(step) for step, _ in names[start:])):
+            if path in blocks():
+                return path
+        if _NUMBER.fullmatch(name):
+            break
+    return None
 
 
 def _pieces(
@@ -178,17 +190,13 @@ def _pieces(
         yield from _pieces(child, below, (*steps, (child.name, child.cls)), copies, both, before)
 
 
-def _fits(pattern: str, step: Step) -> bool:
-    if pattern == "#":
-        return _NUMBER.fullmatch(step[0]) is not None
-    return pattern in (step[0], f"<{step[1]}>")
-
-
-def _candidates(last: Step) -> Iterator[_Name]:
-    """The patterns that can end with this step."""
-    keys = (last[0], f"<{last[1]}>", *(("#",) if _NUMBER.fullmatch(last[0]) else ()))
-    for key in keys:
-        yield from _names().get(key, ())
+def _called(name: str, cls: str = "") -> Iterator[str]:
+    """What a pattern may call a step."""
+    yield name
+    if cls:
+        yield f"<{cls}>"
+    if _NUMBER.fullmatch(name):
+        yield "#"
 
 
 @lru_cache(maxsize=1)
@@ -203,33 +211,48 @@ def _order() -> dict[str, bool]:
 
 
 @lru_cache(maxsize=1)
-def _names() -> dict[str, tuple[_Name, ...]]:
-    """All patterns by their last step."""
-    by_last: dict[str, list[_Name]] = {}
-    for steps, part in _parts_by_name().items():
-        by_last.setdefault(steps[-1], []).append(_Name(steps, part))
-    return {last: tuple(names) for last, names in by_last.items()}
+def _rows() -> tuple[tuple[Part, dict[str, Any]], ...]:
+    """Each component with its row of the data file, a row of two groups once for each."""
+    rows = [(group, row) for row in _data()["part"] for group in _list(row["group"])]
+    called = {(group, row["slug"]): row["name"] for group, row in rows if "slug" in row}
+    parts_and_rows = []
+    for group, row in rows:
+        slugs = tuple(row.get("holds", [row.get("slug")]))
+        name = ", ".join(called[group, slug] for slug in slugs)
+        part = Part(group, slugs, name, row.get("bare", False), row.get("norm", False), row.get("remark", ""))
+        parts_and_rows.append((part, row))
+    return tuple(parts_and_rows)
 
 
 @lru_cache(maxsize=1)
-def _parts_by_name() -> dict[tuple[str, ...], Part]:
-    """The component of each pattern, in the file's order. Raises ValueError for a pattern of two components."""
+def rules() -> dict[Pattern, Part]:
+    """The patterns of the data file. Raises ValueError for a pattern of two components."""
     under = {row["slug"]: row.get("under", []) for row in _data()["group"]}
-    called = {
-        (group, row["slug"]): row["name"] for row in _data()["part"] if "slug" in row for group in _list(row["group"])
+    by_pattern: dict[Pattern, Part] = {}
+    for part, row in _rows():
+        starts, names = under[part.group], row.get("names", [])
+        inside = [f"{start}.{end}" for start in starts for end in names] if starts else names
+        for text in (*inside, *row.get("anywhere", [])):
+            if by_pattern.setdefault(tuple(text.split(".")), part) != part:
+                raise ValueError(f"{TEXTS.name} gives {text} to two parts")
+    return by_pattern
+
+
+@lru_cache(maxsize=1)
+def blocks() -> dict[Pattern, Part]:
+    """The paths of the table of blocks. Raises ValueError where rows disagree on the group of a module."""
+    start = {row["slug"]: row.get("site") for row in _data()["group"]}
+    by_site = {f"{start[part.group]}-{site}": part for part, row in _rows() for site in row.get("sites", [])}
+    by_path: dict[Pattern, dict[Part, None]] = {}
+    for blueprint in (blueprint for sides in TABLE.values() for blueprint in sides.values()):
+        for path, site in blueprint.modules():
+            if site in by_site:
+                by_path.setdefault(tuple(_LAYER.sub("#", path).split(".")), {})[by_site[site]] = None
+    by_slugs = {(part.group, part.slugs): part for part, _ in _rows()}
+    return {
+        path: by_slugs[next(iter(joint)).group, tuple(part.slugs[0] for part in joint)]
+        for path, joint in by_path.items()
     }
-    by_name: dict[tuple[str, ...], Part] = {}
-    for row in _data()["part"]:
-        for group in _list(row["group"]):
-            slugs = tuple(row.get("holds", [row.get("slug")]))
-            name = ", ".join(called[group, slug] for slug in slugs)
-            part = Part(group, slugs, name, row.get("bare", False), row.get("norm", False), row.get("remark", ""))
-            inside = [f"{start}.{end}" for start in under[group] for end in row["names"]] if under[group] else []
-            for text in (*(inside or row["names"]), *row.get("anywhere", [])):
-                steps = tuple(text.split("."))
-                if by_name.setdefault(steps, part) != part:
-                    raise ValueError(f"{TEXTS.name} gives {text} to two parts")
-    return by_name
 
 
 def _list(value: str | list[str]) -> list[str]:

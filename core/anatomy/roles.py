@@ -9,8 +9,6 @@ embedding. No torch here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from core.anatomy.node import ModuleNode
 
@@ -49,27 +47,20 @@ _BY_CLASS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _NORM = re.compile(r".*(Layer|RMS)Norm")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The parameters of one module's own tensors, shared ones left out, in all copies, and what they are for."""
-
-    path: str
-    node: ModuleNode
-    role: str
-    parameters: int
-
-
 def by_role(root: ModuleNode) -> dict[str, int]:
     """Parameters of a tree by role, every role named, zeros included; they add up to ``root.total``."""
-    shares = dict.fromkeys(ROLES, 0)
-    for part in parts(root):
-        shares[part.role] += part.parameters
+    shares, by_path = dict.fromkeys(ROLES, 0), roles(root)
+    for path, node, copies in root.walk():
+        shares[by_path[path] or OTHER] += node.own * copies
     return shares
 
 
-def parts(root: ModuleNode) -> Iterator[Part]:
-    """Every module that owns parameters, in the order of the tree."""
-    yield from _parts(root, "", None, 1)
+def roles(root: ModuleNode) -> dict[str, str | None]:
+    """The role of each module by its path."""
+    by_path: dict[str, str | None] = {}
+    for path, node, _ in root.walk():
+        by_path[path] = role_of(node.name, node.cls, by_path.get(path.rpartition(".")[0]))
+    return by_path
 
 
 def role_of(name: str, cls: str, inherited: str | None) -> str | None:
@@ -83,12 +74,3 @@ def role_of(name: str, cls: str, inherited: str | None) -> str | None:
     named = (role for role, pattern in _BY_NAME if pattern.fullmatch(name))
     classed = (role for role, pattern in _BY_CLASS if pattern.fullmatch(cls))
     return next(named, None) or next(classed, None)
-
-
-def _parts(node: ModuleNode, path: str, inherited: str | None, copies: int) -> Iterator[Part]:
-    role = role_of(node.name, node.cls, inherited)
-    copies *= node.repeat
-    if node.own:
-        yield Part(path, node, role or OTHER, node.own * copies)
-    for child in node.children:
-        yield from _parts(child, f"{path}.{child.name}" if path else child.name, role, copies)

@@ -60,6 +60,7 @@ from dataclasses import dataclass
 from math import prod
 
 from core import anatomy
+from core.anatomy.meaning import Part, Step, meaning, pieces
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
 from core.costs.shape import LayerShape, Shape
@@ -69,12 +70,8 @@ TRAINING = 3
 """Operations of a training step, in forward passes."""
 
 _LOOKED_UP = re.compile(r"\w*Embedding(s)?")
-_ONCE = frozenset({"pooler", "seq_relationship"})
-"""Modules that process one token per text."""
-_GLOBAL = re.compile(r"(query|key|value)_global")
-"""Longformer's second projections process global tokens alone."""
-_CROSS = frozenset({"encoder_attn", "EncDecAttention", "crossattention"})
-_KEYS_VALUES = frozenset({"k_proj", "v_proj", "k", "v", "key", "value"})
+_NOT_PER_TOKEN = frozenset({"pooler", "sentences", "global"})
+"""Components that process one token per text, or global tokens alone (Longformer)."""
 _NO_MATRIX = re.compile(r".*(bias|emb).*")
 
 
@@ -98,7 +95,7 @@ class Work:
 def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Work:
     """A pass over one text of ``tokens`` tokens; the encoder of an encoder-decoder reads ``source`` tokens besides."""
     weights = {"source": 0.0, "target": 0.0}  # N of a token of the encoder, and of one of the decoder
-    _walk(root, shape, (), 1.0, weights)
+    _walk(root, shape, (("", root.cls),), 1.0, weights)
     if not shape.two_sided:
         source = tokens
     matrices = 2 * (weights["source"] * source + weights["target"] * tokens)
@@ -112,26 +109,26 @@ def forward(shape: Shape, root: ModuleNode, tokens: int, source: int = 0) -> Wor
     return Work(matrices, attention)
 
 
-def _walk(node: ModuleNode, shape: Shape, path: tuple[str, ...], times: float, weights: dict[str, float]) -> None:
+def _walk(node: ModuleNode, shape: Shape, steps: tuple[Step, ...], times: float, weights: dict[str, float]) -> None:
     times *= node.repeat
-    if node.name in _ONCE or _GLOBAL.fullmatch(node.name) or _LOOKED_UP.fullmatch(node.cls):
+    if _LOOKED_UP.fullmatch(node.cls):
         return
     if node.cls == "AlbertLayerGroup":
         times *= shape.uses
-    if shape.experts and (node.cls.endswith("Experts") or node.name == "experts"):
-        times *= shape.active / shape.experts
     for name, extents in node.tensors:
-        if len(extents) > 1 and not _NO_MATRIX.fullmatch(name):
-            weights[_side(path)] += times * prod(extents)
+        part = meaning(steps, name)
+        if len(extents) > 1 and not _NO_MATRIX.fullmatch(name) and _NOT_PER_TOKEN.isdisjoint(part.slugs):
+            share = shape.active / shape.experts if part.slugs == ("experts",) else 1.0
+            weights[_side(steps, part)] += times * share * prod(extents)
     for child in node.children:
-        _walk(child, shape, (*path, child.name), times, weights)
+        _walk(child, shape, (*steps, (child.name, child.cls)), times, weights)
 
 
-def _side(path: tuple[str, ...]) -> str:
+def _side(steps: tuple[Step, ...], part: Part) -> str:
     """Whether a matrix multiplies tokens of the source or of the target; the target where its path names none."""
-    if _CROSS & set(path) and path[-1] in _KEYS_VALUES:
+    if part.group == "cross" and {"keys", "values"}.issuperset(part.slugs):
         return "source"
-    half = next((step for step in path if step in ("encoder", "decoder")), "decoder")
+    half = next((name for name, _ in steps if name in ("encoder", "decoder")), "decoder")
     return "source" if half == "encoder" else "target"
 
 
@@ -182,10 +179,12 @@ def towers(slug: str, size: str | None = None) -> tuple[Tower, ...]:
 
 
 def _tower(name: str, root: ModuleNode, ending: ModuleNode, heads: int) -> Tower:
-    shapes = {node.name: node.tensors[0][1] for _, node, _ in root.walk() if node.tensors}
-    layers = sum(copies for _, node, copies in root.walk() if node.name == "self_attn")
-    tokens = shapes["position_embedding"][0]
-    ffn, width = shapes["fc1"]
+    components = {(piece.part.group, piece.part.slugs[0]): piece for piece in pieces(root) if piece.tensors}
+    shapes = {component: piece.tensors[0][1] for component, piece in components.items()}
+    layers = components["attention", "output"].copies
+    tokens = shapes["embeddings", "positions"][0]
+    ffn, width = shapes["feed-forward", "in"]
+    patch = shapes.get(("embeddings", "patches"), (0,))
     stack = LayerShape(
         side="encoder",
         layers=layers,
@@ -202,13 +201,13 @@ def _tower(name: str, root: ModuleNode, ending: ModuleNode, heads: int) -> Tower
     )
     shape = Shape(
         stacks=(stack,),
-        vocabulary=shapes.get("token_embedding", (0,))[0],
+        vocabulary=shapes.get(("embeddings", "words"), (0,))[0],
         embedding=width,
         positions=tokens,
         segments=0,
         tied=False,
     )
-    return Tower(name, shape, root, tokens, prod(shapes.get("patch_embedding", (0,))), prod(ending.tensors[0][1]))
+    return Tower(name, shape, root, tokens, prod(patch), prod(ending.tensors[0][1]))
 
 
 LETTERS = 50
@@ -245,19 +244,13 @@ def activation_bytes_per_word(root: ModuleNode) -> float:
 
 def of_tree(root: ModuleNode) -> WordWork | None:
     """:func:`word_work` of a module tree."""
-    letters = recurrent = 0.0
-    for path, node, copies in root.walk():
-        if node.cls not in ("Linear", "Conv1d") or not node.tensors:
-            continue
-        shape = node.tensors[0][1]
-        times = LETTERS - shape[2] + 1 if node.cls == "Conv1d" else 1
-        work = 2.0 * copies * prod(shape) * times
-        if path.startswith("embeddings"):
-            letters += work
-        else:
-            recurrent += work
-    has_lstm = any("LSTM" in node.cls for _, node, _ in root.walk())
-    return WordWork(letters, recurrent) if has_lstm else None
+    work = {"embeddings": 0.0, "recurrence": 0.0}
+    for piece in pieces(root):
+        if piece.cls in ("Linear", "Conv1d") and piece.part.group in work:
+            shape = piece.tensors[0][1]
+            times = LETTERS - shape[2] + 1 if piece.cls == "Conv1d" else 1
+            work[piece.part.group] += 2.0 * piece.copies * prod(shape) * times
+    return WordWork(work["embeddings"], work["recurrence"]) if work["recurrence"] else None
 
 
 def activation_bytes_per_token(root: ModuleNode) -> float:

@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 
 from core import anatomy, catalogue
 from core.anatomy.build import configuration, named, of_record
+from core.anatomy.meaning import pieces
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
 from core.catalogue.schema import Size, System
@@ -119,7 +120,6 @@ _FFN = ("intermediate_size", "ffn_dim", "d_ff", "d_inner", "n_inner", "dff", "hi
 _HEAD_DIM = ("head_dim", "d_kv", "d_head", "attention_head_size")
 _POSITIONS = ("max_position_embeddings", "n_positions")
 _EXPERTS = ("num_local_experts", "n_routed_experts", "num_experts")
-_GATES = frozenset({"gate_proj", "wi_0", "gate_up_proj", "Wi"})
 _CAUSAL = ("LMHeadModel", "ForCausalLM", "ModelWithLMHead")
 
 
@@ -134,7 +134,7 @@ def shape_of_config(config: Any, architecture: str, branch: str, root: ModuleNod
 
     Raises AttributeError where the configuration describes no stack of layers.
     """
-    gated = any(node.name in _GATES or "gate_up_proj" in dict(node.tensors) for _, node, _ in root.walk())
+    gated = any(not {"gate", "experts"}.isdisjoint(piece.part.slugs) for piece in pieces(root))  # experts have one, too
     if hasattr(config, "encoder") and hasattr(config.encoder, "model_type"):
         halves = (
             _stack(config.encoder, "encoder", gated=gated, cross=False),

@@ -12,6 +12,8 @@ A Reformer has two streams; each sub-layer reads one and adds to the other:
 Data: a row for each bundled model type and for types with the same modules. Of any other type the attention modules are
 discovered (`core.run.discover`), and its blocks are not shown.
 
+Stored trees, the meaning of parameters and the counts of operations read the same rows: `Blueprint.modules`.
+
 A name is a path below the base model, with ``{i}`` for the layer; ALBERT, whose layers share modules, counts groups,
 too. A part of a joint projection has a suffix: ``c_attn:0/3``. Names that a model lacks under its
 settings are ignored (a projection after small embeddings, the gate of a gated feed-forward).
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,6 +41,9 @@ Score = Literal[
     "lsh",
 ]
 SubLayer = Literal["attention", "cross-attention", "feed-forward"]
+PROJECTIONS = ("queries", "keys", "values")
+ADAPTER = {".down": "adapter-down", ".activation": "adapter-bent", ".up": "adapter-up", "": "adapted"}
+"""The modules of an adapter, below its own path."""
 
 
 class AttentionNames(BaseModel, frozen=True, extra="forbid"):
@@ -49,6 +55,8 @@ class AttentionNames(BaseModel, frozen=True, extra="forbid"):
     """The projection of the joined heads; head h is the h-th of H equal parts of its input."""
     parts: str = "query key value"
     """The projections to queries, keys and values, below ``module``; empty where they are plain tensors (XLNet)."""
+    further: dict[str, str] = {}
+    """What other modules below ``module`` make, as far as a layer has them."""
     score: Score = "dot_product"
     """How scores are computed from queries and keys: see `core.attention.scores`."""
     scale: Literal["root", "one", "own"] = "root"
@@ -57,6 +65,14 @@ class AttentionNames(BaseModel, frozen=True, extra="forbid"):
     """The module's argument with the mask."""
     heads: str = "num_attention_heads"
     """The configuration's field with the number of heads."""
+
+    def modules(self) -> Iterator[tuple[str, str]]:
+        """(path, part) of its modules: ``queries``, ``keys``, ``values``, ``weights``, ``projected`` ..."""
+        for name, made in (*zip(self.parts.split(), PROJECTIONS, strict=False), *self.further.items()):
+            yield from ((f"{self.module}.{name.partition(':')[0]}", part) for part in made.split())
+        yield self.module, "weights"
+        if self.out:
+            yield self.out, "projected"
 
 
 class Blueprint(BaseModel, frozen=True, extra="forbid"):
@@ -90,6 +106,26 @@ class Blueprint(BaseModel, frozen=True, extra="forbid"):
     """2 where attention adds to one stream and the feed-forward part to another (Reformer)."""
     convolution: str = ""
     """A convolution beside the first block (DeBERTa version 2)."""
+    adapters: bool = False
+    """Whether an adapter stands beside each norm."""
+
+    def modules(self) -> Iterator[tuple[str, str]]:
+        """(path, part) of its modules, a joint projection once for each part.
+
+        Parts are called ``embedding-token``, ``attention-queries``, ``cross-attention-norm``, ``feed-forward-outer``.
+        """
+        yield from ((path, f"embedding-{name}") for name, path in (self.embedding | self.after_embedding).items())
+        for part, norm in self.norms.items():
+            yield norm, f"{part}-norm"
+            names = {"attention": self.attention, "cross-attention": self.cross}.get(part)
+            yield from ((path, f"{part}-{name}") for path, name in (names.modules() if names else ()))
+            if self.adapters:
+                start = f"{norm.rpartition('.')[0]}.adapter"
+                for path, name in ADAPTER.items():
+                    yield start + path, f"{part}-{name}"
+        yield from ((path, "feed-forward-inner") for path in self.inner)
+        ends = {"feed-forward-gate": self.gate, "feed-forward-outer": self.outer, "end-final-norm": self.final}
+        yield from ((path, part) for part, path in (ends | {"end-convolution": self.convolution}).items() if path)
 
 
 Sides = dict[Literal["encoder", "decoder"], Blueprint]
@@ -117,8 +153,10 @@ def _blueprint(row: dict[str, Any], side: str) -> Blueprint:
     fields = {key: value for key, value in row.items() if key not in ("types", "sides", "block")}
     fields |= {key: path(fields[key]) for key in ("outer", "gate") if key in fields}
     fields["inner"] = [path(name) for name in row["inner"]]
-    fields["norms"] = {part: path(name) for part, name in row["norms"].items()}
-    if "cross" in row:
+    crosses = side == "decoder" and "cross" in row
+    fields["norms"] = {part: path(name) for part, name in row["norms"].items() if crosses or part != "cross-attention"}
+    fields.pop("cross", None)
+    if crosses:
         fields["cross"] = names(row["attention"] | row["cross"])
     fields["attention"] = names(row["attention"])
     return Blueprint.model_validate_json(json.dumps(fields).replace("{side}", side))

@@ -396,6 +396,14 @@ def test_two_halves_of_one_kind_are_told_apart() -> None:
     assert (decoder.side, decoder.slug) == ("decoder", "cross-attention-keys")
 
 
+def test_both_adapters_of_a_layer_lead_to_their_steps() -> None:
+    adapted = checkpoints.get("atlas-adapter-bert")
+    for sub_layer, node in (("attention", "attention.output"), ("feed-forward", "output")):
+        for module, name in (("adapter.down", "adapter-down"), ("adapter.up", "adapter-up"), ("adapter", "adapted")):
+            found = step_of(adapted, f"encoder.layer.0-11.{node}.{module}", near=2)
+            assert (found.layer, found.slug) == (2, f"{sub_layer}-{name}")
+
+
 def test_the_norm_after_the_last_block_is_that_of_the_last_layer() -> None:
     found = step_of(checkpoints.get("atlas-gpt-2"), "transformer.ln_f", near=2)
     assert (found.layer, found.slug) == (None, "end-final-norm")

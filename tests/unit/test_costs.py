@@ -64,6 +64,13 @@ def test_windows_bound_the_keys() -> None:
     assert cache_bytes(shape("bert"), 512) == 0  # an encoder keeps nothing
 
 
+def test_keys_and_values_of_cross_attention_are_made_of_the_source() -> None:
+    """The Transformer of 2017: 6 (4 d² + 2 d f) in its encoder, 6 · 2 d² in the decoder's projections that read it."""
+    width, inner = 512, 2048
+    work = forward(shape("transformer", "base"), anatomy.tree("transformer", "base"), tokens=0, source=1)
+    assert work.matrices == 2 * (6 * (4 * width**2 + 2 * width * inner) + 6 * 2 * width**2)
+
+
 def test_a_shared_layer_is_counted_once_and_used_twelve_times() -> None:
     albert, bert = shape("albert", "base"), shape("bert", "base")
     inside = forward(albert, anatomy.tree("albert", "base"), 128).matrices - 2 * 128 * 128 * 768

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterator
 from itertools import product
 
 import pytest
@@ -225,7 +227,7 @@ def test_every_tensor_of_every_size_means_something_once(slug: str) -> None:
 
 @pytest.mark.parametrize("slug", SYSTEMS)
 def test_the_page_of_blocks_agrees(slug: str) -> None:
-    """Its tables of modules are written for running models; both must give one module one meaning."""
+    """Its table of modules is written for running models; rules beside it must give one module the same meaning."""
     compared = 0
     for kind in ("masked-lm", "causal-lm", "seq2seq-lm"):
         try:
@@ -288,7 +290,46 @@ def test_what_no_name_fits_is_kept_under_its_own_name() -> None:
 
 
 def test_the_longest_name_decides() -> None:
-    steps = (("", "X"), ("layer", "ModuleList"), ("0", "BertLayer"), ("output", "BertOutput"), ("dense", "Linear"))
-    assert meaning.meaning(steps).slugs == ("out",)
-    steps = (("", "X"), ("attention", "BertAttention"), ("output", "BertSelfOutput"), ("dense", "Linear"))
+    layer = (("", "X"), ("encoder", "BertEncoder"), ("layer", "ModuleList"), ("0", "BertLayer"))
+    assert meaning.meaning((*layer, ("output", "BertOutput"), ("dense", "Linear"))).slugs == ("out",)
+    steps = (*layer, ("attention", "BertAttention"), ("output", "BertSelfOutput"), ("dense", "Linear"))
     assert meaning.meaning(steps).group == "attention"
+
+
+def test_a_path_of_the_table_of_blocks_stands_below_a_base_model_and_in_no_list() -> None:
+    base = (("", "LlamaForCausalLM"), ("model", "LlamaModel"), ("norm", "LlamaRMSNorm"))
+    assert (meaning.meaning(base).group, meaning.meaning(base).slugs) == ("end", ("norm",))
+    inside = (("", "Novel"), ("layers", "ModuleList"), ("0-11", "Box"), ("norm", "LayerNorm"))
+    assert meaning.meaning(inside).group == meaning.OTHER
+
+
+def test_an_output_that_adapters_wrap_is_still_the_output() -> None:
+    path = ("encoder", "layer", "0-11", "attention", "output", "output", "dense")
+    part = meaning.meaning((("", "AdapterBert"), *((name, "Module") for name in path)))
+    assert (part.group, part.slugs) == ("attention", ("output",))
+
+
+def modules_and_tensors(node: ModuleNode, steps: tuple[meaning.Step, ...]) -> Iterator[tuple[meaning.Step, ...]]:
+    """The paths whose meaning is asked for, a tensor's own name the last step."""
+    yield from ((*steps, (name, "")) if name not in meaning.PLAIN else steps for name, _ in node.tensors)
+    if not node.tensors and not node.children:
+        yield steps
+    for child in node.children:
+        yield from modules_and_tensors(child, (*steps, (child.name, child.cls)))
+
+
+def test_no_rule_says_what_the_table_of_blocks_says() -> None:
+    """A rule of ``meaning.toml`` decides what the table leaves out, or calls something else."""
+    roots = [tree(slug, size.name) for slug in SYSTEMS for size in catalogue.get(slug).sizes]
+    needed: dict[tuple[str, ...], bool] = {}
+    for path in {path for root in roots for path in modules_and_tensors(root, (("", root.cls),))}:
+        rule, place = meaning.rule_of(path), meaning.path_of(path)
+        if rule is not None:
+            told = meaning.blocks().get(place or ())
+            needed[rule] = needed.get(rule, False) or told != meaning.rules()[rule]
+    rows = tomllib.loads(meaning.TEXTS.read_text(encoding="utf-8"))["part"]
+    names = {name for row in rows for key in ("names", "anywhere") for name in row.get(key, ())}
+    for name in names:
+        steps = tuple(name.split("."))
+        deciding = [rule for rule in needed if rule[-len(steps) :] == steps]
+        assert not deciding or any(needed[rule] for rule in deciding), name

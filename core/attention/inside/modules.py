@@ -16,10 +16,9 @@ from core import catalogue
 from core.anatomy import tree
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
-from core.attention.inside.steps import GLOBALS
 from core.checkpoints.families import ModelFamily
 from core.checkpoints.spec import CheckpointSpec
-from core.run.sites import ADAPTERS, TABLE, AttentionNames, SubLayer
+from core.run.sites import ADAPTERS, TABLE
 
 _MOST_LAYERS = 200
 _RUN = re.compile(r"(\d+)-(\d+)")
@@ -28,7 +27,6 @@ _ADAPTED = ("output.output", "output")
 _SEPARATE = re.compile(r"\.(query|key|value)_proj$")
 """DeBERTa-v2, which runs here, has three matrices where the first version has a joint one."""
 _COMBINED = ".in_proj"
-_LETTERS = {"Q": "queries", "K": "keys", "V": "values"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,10 @@ def shown_modules(system: str, size: str | None, family: ModelFamily) -> dict[st
     for side in sides:
         halves = chosen.config == "EncoderDecoderConfig"
         config = str(chosen.overrides[side]["config"]) if halves else chosen.config
-        for pattern, slug in _patterns(_type(config, family), side, crosses=side == "decoder" and len(sides) > 1):
+        blueprint = TABLE.get(_type(config, family), {}).get(side)
+        for pattern, slug in blueprint.modules() if blueprint else ():
+            if slug.startswith("cross-attention") and len(sides) == 1:
+                continue
             for layer in range(_MOST_LAYERS if "{" in pattern else 1):
                 # layers that share their parts, as ALBERT's, have one node: whichever is meant
                 numbers = {"i": layer, "group": 0, "inner": 0}
@@ -109,46 +110,6 @@ def _types(config: str) -> Iterator[str]:
     plain = re.sub(r"[-_]", "", config.removesuffix("Config").lower())
     # DeBERTa's versions have the same blocks, but for one matrix that makes queries, keys and values in the first
     return (name for name in TABLE if re.sub(r"[-_]", "", name) in (plain, f"{plain}v2"))
-
-
-def _patterns(name: str, side: str, *, crosses: bool) -> Iterator[tuple[str, str]]:
-    """(module of a block below its base model, slug of the step that shows it) for one side of an architecture."""
-    plan = TABLE.get(name, {}).get(side)  # type: ignore[call-overload]
-    if plan is None:
-        return
-    embedding: dict[str, str] = {**plan.embedding, **plan.after_embedding}
-    yield from ((path, f"embedding-{summand}") for summand, path in embedding.items())
-    for part, norm in plan.norms.items():
-        if part == "cross-attention" and not crosses:
-            continue
-        yield norm, f"{part}-norm"
-        attention = {"attention": plan.attention, "cross-attention": plan.cross}.get(part)
-        if attention is not None:
-            yield from _attends(attention, part)
-        if name == ADAPTERS:
-            end = f"{norm.rpartition('.')[0]}.adapter"
-            below = {".down": "adapter-down", ".activation": "adapter-bent", ".up": "adapter-up", "": "adapted"}
-            for path, name in below.items():
-                yield end + path, f"{part}-{name}"
-    for slug, names in (("inner", plan.inner), ("gate", (plan.gate,) * bool(plan.gate)), ("outer", (plan.outer,))):
-        yield from ((path, f"feed-forward-{slug}") for path in names)
-    if plan.final:
-        yield plan.final, "end-final-norm"
-    if plan.convolution:
-        yield plan.convolution, "end-convolution"
-
-
-def _attends(attends: AttentionNames, part: SubLayer) -> Iterator[tuple[str, str]]:
-    if attends.score == "lsh":  # its layers differ in what they project
-        for path, what in (("query_key", "queries"), ("query", "queries"), ("key", "keys"), ("value", "values")):
-            yield f"{attends.module}.{path}", f"{part}-{what}"
-    for path, what in zip(attends.parts.split(), _LETTERS.values(), strict=False):
-        yield f"{attends.module}.{path.partition(':')[0]}", f"{part}-{what}"
-    yield attends.module, f"{part}-weights"
-    if attends.out:
-        yield attends.out, f"{part}-projected"
-    if attends.score == "sliding_window":
-        yield from ((f"{attends.module}.{path}", f"{part}-global-{_LETTERS[key]}") for key, path in GLOBALS.items())
 
 
 def _resolve(root: ModuleNode, path: str, below: str = "") -> str | None:

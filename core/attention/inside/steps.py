@@ -30,7 +30,7 @@ from core.content import content
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Run, Site
-from core.run.sites import Blueprint, SubLayer
+from core.run.sites import PROJECTIONS, Blueprint, SubLayer
 
 Part = Literal["embedding", "attention", "cross-attention", "feed-forward", "end"]
 ROWS = ("token", "dimension")
@@ -172,7 +172,9 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
         ):
             sources = (slug(part, name),)
             steps.append(step(part, f"{name}, rotated", formula, values, HEADS, note + more_note, sources=sources))
-    for letter, name, values in zip("QKV", ("queries", "keys", "values"), scores.of_global or (), strict=False):
+    for letter, name, module, values in zip(
+        "QKV", PROJECTIONS, attn.names.further, scores.of_global or (), strict=False
+    ):
         steps.append(
             step(
                 part,
@@ -181,7 +183,7 @@ def _projections(scene: Scene, part: Part, attn: AttentionLayer, scores: Attenti
                 values,
                 HEADS,
                 remark("global"),
-                path=f"{attn.module}.{GLOBALS[letter]}",
+                path=f"{attn.module}.{module}",
                 sources=(read,),
             )
         )
@@ -208,7 +210,6 @@ def _shared_projections(
 
 
 ENCODER = "the encoder's output"
-GLOBALS = {"Q": "query_global", "K": "key_global", "V": "value_global"}
 TERMS = {
     ("relative_bias", "position"): (
         "distance",
