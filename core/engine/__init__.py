@@ -9,6 +9,7 @@ copy of the model; the app needs no Ray for that. Every other function is comput
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from core import checkpoints
@@ -52,12 +53,18 @@ def run(
 def stream(
     compute: Callable[Concatenate[Checkpoint, P], Iterator[T]], slug: str, *args: P.args, **kwargs: P.kwargs
 ) -> Iterator[T]:
-    """As :func:`run`, for a function that yields: each step as soon as it is computed. Closing ends the computation."""
+    """As :func:`run`, for a function that yields: each step as soon as it is computed.
+
+    The computation ends with the iterator.
+    """
     if (task := _sent(compute)) is None:
         return compute(checkpoint(slug), *args, **kwargs)
     from core.engine.client import results
 
-    return results(task, slug, None, args, kwargs)
+    steps: Iterator[T] = results(task, slug, None, args, kwargs)
+    for first in steps:  # what the function refuses is raised here, as by a function of this process
+        return chain([first], steps)
+    return steps
 
 
 def _sent(compute: Callable[..., object]) -> Task | None:

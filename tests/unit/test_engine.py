@@ -20,7 +20,7 @@ from core.arrays import Bools, Doubles, Floats, Integers
 from core.engine import server
 from core.engine.client import results
 from core.engine.tasks import TASKS, Failure, Task, name_of
-from core.errors import EngineUnavailable, InputUnusable
+from core.errors import EngineUnavailable, InputUnusable, OutOfRange
 from core.language.fill_mask import predict, predict_together, prepare
 from core.language.generate import generate, prompted, steps_along
 from core.language.types import Decoding
@@ -130,6 +130,8 @@ def test_an_error_for_the_visitor_arrives_as_it_was_raised(remote: object) -> No
     text = prepare(server.checkpoint("bert"), "No mask.")
     with pytest.raises(InputUnusable, match="There is no mask in this text"):
         engine.run(predict, "bert", text)
+    with pytest.raises(OutOfRange, match="There is no token 1000000"):
+        engine.stream(generate, "gpt", "The cat", forced=(10**6,))
 
 
 @pytest.mark.parametrize("name", ["os.getcwd", "core.language.fill_mask.prepare", "core.settings.settings", "", "[1]"])
