@@ -41,6 +41,7 @@ from core.attention.layers import (
     plan_of,
     refuse,
     weights_returned,
+    without_head,
 )
 from core.attention.scores import attention_layers, notes_of, stacked
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind, frozen, map_note
@@ -99,7 +100,7 @@ def _maps(given: Inputs, *, vectors: bool) -> dict[MapKind, AttentionMap]:
         return _returned_maps(given, axes)
     keep = {"pattern", "mask", *(("q", "k", "terms") if vectors else ())}
     with torch.inference_mode(), through(checkpoint, given.task), library_errors(checkpoint.model):
-        recorded = run_text(checkpoint.model, given.tensors, keep)
+        recorded = run_text(checkpoint.model, given.tensors, keep, edits=without_head(checkpoint))
     return {kind: _map_of(given, recorded, kind, *names) for kind, names in axes.items()}
 
 

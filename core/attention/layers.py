@@ -17,7 +17,7 @@ from core.errors import InputUnusable, NoAttentionMatrix
 from core.lazy import Tensor
 from core.run.discover import NEAR, count_layers, returned
 from core.run.prepare import AttentionLayer, Plan, Stack, prepare
-from core.run.run import run
+from core.run.run import Edit, Site, run
 from core.run.sites import Blueprint
 from core.words import counted
 
@@ -64,6 +64,11 @@ def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
 def plan_of(checkpoint: Checkpoint) -> Plan:
     """What is known of the architecture of a loaded model."""
     return prepare(checkpoint.model, checkpoint.spec.family.sides)
+
+
+def without_head(checkpoint: Checkpoint) -> dict[Site, Edit]:
+    """The edit of a pass that is not asked for predictions: the head reads the first position alone."""
+    return {Site(stacks(checkpoint)[-1].kind, 0, "final"): lambda states: states[:, :1]}
 
 
 def has_blueprint(checkpoint: Checkpoint) -> bool:

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from core.arrays import Floats
-from core.attention.layers import library_errors, plan_of, refuse
+from core.attention.layers import library_errors, plan_of, refuse, without_head
 from core.attention.trace import MapKind, frozen, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
@@ -171,7 +171,7 @@ def scores_by_layer(
     """
     by_kind = attention_layers(checkpoint)
     with library_errors(checkpoint.model):
-        recorded = run_text(checkpoint.model, inputs, KEPT, segment=segment)
+        recorded = run_text(checkpoint.model, inputs, KEPT, segment=segment, edits=without_head(checkpoint))
     if inputs.get("target_mapping") is not None:  # both streams of each layer
         layers = tuple(layer for of_kind in by_kind.values() for layer in of_kind)
         by_kind = {"decoder": layers, "query": layers}

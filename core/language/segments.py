@@ -28,7 +28,7 @@ from core.language.text import clean
 from core.language.tokens import describe
 from core.language.types import Token
 from core.lazy import Tensor, torch
-from core.run.run import Run, recording, run
+from core.run.run import Edit, Run, Site, recording, run
 from core.words import counted
 
 SEGMENT = 64
@@ -97,6 +97,7 @@ def run_text(
     *,
     segment: int = SEGMENT,
     memory: int | None = None,
+    edits: Mapping[Site, Edit] | None = None,
 ) -> Run:
     """The run of a text; of a text longer than a segment, for a model with a memory, the runs of its segments as one.
 
@@ -106,14 +107,15 @@ def run_text(
         inputs: as of `core.run.run.run`.
         keep: names of sites.
         segment, memory: as of :func:`read`.
+        edits: as of `core.run.run.run`.
     """
     ids = inputs["input_ids"]
     if not has_memory(model) or inputs.get("mems") is not None or ids.shape[1] <= segment:
-        return run(model, inputs, keep=keep)
+        return run(model, inputs, keep=keep, edits=edits)
     outputs = read(model, ids, segment=segment, memory=memory)
     sizes, runs = [], []
     for part in torch.split(ids, segment, dim=1):
-        with recording(keep) as recorded:
+        with recording(keep, edits) as recorded:
             next(outputs)
         sizes.append(part.shape[1])
         runs.append(recorded)

@@ -33,7 +33,7 @@ from core.attention.inside.steps import (
     remark,
     step,
 )
-from core.attention.layers import blueprint_of
+from core.attention.layers import blueprint_of, without_head
 from core.attention.scores import KEPT, AttentionScores, attention_layers, scores_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
@@ -113,7 +113,8 @@ def blocks(given: Inputs, side: Side, numbers: Sequence[int]) -> tuple[Block, ..
     keep = {Site(kind, number, name) for number in numbers for kind in kinds for name in (*KEPT, *OF_LAYER)}
     keep |= {Site(side, number - 1, "resid_mid") for number in numbers}  # a Reformer's first stream
     with through(checkpoint, given.task):
-        recorded = run(checkpoint.model, given.tensors, keep=keep | {Site(side, 0, name) for name in OF_STACK})
+        keep |= {Site(side, 0, name) for name in OF_STACK}
+        recorded = run(checkpoint.model, given.tensors, keep=keep, edits=without_head(checkpoint))
     scenes = [
         (Scene(recorded, checkpoint.model, plan, attn, given.task), across[attn.layer] if across else None)
         for attn in (own[number] for number in numbers)
