@@ -213,9 +213,9 @@ def _classes(checkpoint: Checkpoint) -> Iterator[Pass]:
     for task in adapters.tasks(checkpoint):
         for row in records("adapters"):
             if row["task"] == task.slug:
-                inputs = adapters.prepare(checkpoint, row["text"], task.slug).inputs
+                tensors = adapters.prepare(checkpoint, row["text"], task.slug).tensors
                 answer = settings.adapter_tasks[task.slug]["answers"].index(row["answer"])
-                yield Pass(inputs, torch.tensor([0]), torch.tensor([answer]), task.slug)
+                yield Pass(tensors, torch.tensor([0]), torch.tensor([answer]), task.slug)
 
 
 _PASSES: dict[Ability | Trait, Callable[[Checkpoint], Iterator[Pass]]] = {

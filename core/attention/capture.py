@@ -50,7 +50,8 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.adapters import through
 from core.language.generate import generate, prompt_ids
-from core.language.inputs import Inputs, as_typed, of_query_stream, one_text, pair
+from core.language.inputs import Inputs, as_typed, one_text, pair
+from core.language.permuted import of_query_stream
 from core.language.segments import has_memory, run_text
 from core.language.text import clean
 from core.language.tokens import check_length, describe, max_tokens

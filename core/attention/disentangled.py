@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.arrays import Floats
-from core.attention.tokens import labels
 from core.attention.trace import frozen
 from core.checkpoints.families.architectures import word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language.fill_mask import prepare
+from core.language.fill_mask import prepare, with_masks
+from core.language.inputs import Inputs
 from core.language.tokens import label
 from core.lazy import Tensor, torch
 from core.run.odd import COMPONENTS
@@ -101,13 +101,13 @@ def score_components(checkpoint: Checkpoint, text: str) -> ScoreComponents:
         InputEmpty, InputTooLong: nothing readable, or more tokens than the model's positions or `MOST`.
         NoAttentionMatrix: the model's scores have no such terms.
     """
-    ids, masks = _ids(checkpoint, text)
-    reading = read(checkpoint.model, ids)
+    given = _inputs(checkpoint, text)
+    reading = read(checkpoint.model, given.tensors["input_ids"])
     return ScoreComponents(
-        labels(checkpoint.tokenizer, ids[0].tolist()),
+        given.labels,
         frozen(reading.scores.float().numpy()),
         frozen(reading.weights.float().numpy()),
-        masks,
+        given.positions,
     )
 
 
@@ -118,27 +118,26 @@ def predict_without_components(checkpoint: Checkpoint, text: str, k: int = 5) ->
         InputUnusable: no mask in the text.
         InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`score_components`.
     """
-    ids, masks = _ids(checkpoint, text)
-    if not masks:
+    given = _inputs(checkpoint, text)
+    if not given.positions:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word to see it predicted.")
     model: Any = checkpoint.model
     head = word_head(model)
     assert head is not None  # both model classes have one
     out = []
     for ablated in ("", *COMPONENTS):
-        states = read(model, ids, [part for part in COMPONENTS if part != ablated]).states
-        best = head(states[:, [masks[0]]])[0, 0].detach().float().softmax(-1).topk(k)
+        states = read(model, given.tensors["input_ids"], [part for part in COMPONENTS if part != ablated]).states
+        best = head(states[:, [given.position]])[0, 0].detach().float().softmax(-1).topk(k)
         words = tuple(label(checkpoint.tokenizer, i) for i in best.indices.tolist())
         out.append(ComponentAblation(ablated, words, tuple(best.values.tolist())))
     return tuple(out)
 
 
-def _ids(checkpoint: Checkpoint, text: str) -> tuple[Any, tuple[int, ...]]:
-    """(1, n) ids of the text, and the positions of its masks."""
-    masked = prepare(checkpoint, text)
-    if len(masked.ids) > MOST:
+def _inputs(checkpoint: Checkpoint, text: str) -> Inputs:
+    given = with_masks(checkpoint, prepare(checkpoint, text), asked=False)
+    if len(given.tokens) > MOST:
         raise InputTooLong(
-            f"This text has {len(masked.ids):,} tokens; the parts of its scores are drawn for up to {MOST}. "
+            f"This text has {len(given.tokens):,} tokens; the parts of its scores are drawn for up to {MOST}. "
             f"A sentence of about {MOST // 2} words or fewer works."
         )
-    return torch.tensor([masked.ids]), masked.positions
+    return given

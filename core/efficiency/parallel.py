@@ -28,8 +28,9 @@ from core.attention.layers import blueprint_of
 from core.attention.scores import attention_layers, by_head, rotate
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import InputEmpty, OutOfRange
+from core.language.inputs import one_text
 from core.language.text import clean
-from core.language.tokens import own_language
+from core.language.tokens import describe
 from core.lazy import Tensor, functional, nn, torch
 from core.run.attend import attend
 from core.run.model import Module
@@ -77,17 +78,18 @@ class Layer:
         self.attn: AttentionLayer = layers[layer]
         self.plan: Blueprint = blueprint_of(self.attn)
         self.model = checkpoint.model
-        ids = torch.tensor([checkpoint.tokenizer(clean(text), verbose=False)["input_ids"][:MAX_TOKENS]])
+        ids = checkpoint.tokenizer(clean(text), verbose=False)["input_ids"][:MAX_TOKENS]
+        given = one_text(checkpoint, describe(checkpoint.tokenizer, ids))
         kind = self.attn.kind
         keep = {Site(kind, layer, name) for name in ("resid_pre", "mask", "attn_out", "resid_post")}
-        recorded = run(self.model, {"input_ids": ids, **own_language(self.model, ids)}, keep=keep)
+        recorded = run(self.model, given.tensors, keep=keep)
         self.states: Tensor = recorded[kind, layer, "resid_pre"][0]
         self.mask: Tensor = recorded[kind, layer, "mask"]
         self.factor: float = recorded.products[kind, layer].factor
         self.rotation: tuple[Tensor, Tensor] | None = None
         if self.attn.names.score == "rope":
             with torch.inference_mode():
-                cos, sin = self.model.base_model.rotary_emb(self.states[None], torch.arange(ids.shape[1])[None])
+                cos, sin = self.model.base_model.rotary_emb(self.states[None], torch.arange(len(ids))[None])
                 self.rotation = cos[0], sin[0]
         self.own: tuple[Tensor, Tensor] = (recorded[kind, layer, "attn_out"][0], recorded[kind, layer, "resid_post"][0])
         """(n, h) the attention output and the layer's output, of the library's own modules."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
+from core.language.inputs import Inputs
 from core.language.text import clean
-from core.language.tokens import check_length
-from core.lazy import Tensor, torch
+from core.language.tokens import check_length, describe
+from core.lazy import torch
 
 MAX_CHARS = 1_000
 _END = re.compile(r"(?<=[.!?…])[\"'”’)]?\s+(?![a-z])")
@@ -35,14 +36,6 @@ class TaskInfo:
     """Parameters of its adapters, norms and head."""
     trained_alone: int
     """Parameters of its head alone."""
-
-
-class TaskInput(NamedTuple):
-    task: TaskInfo
-    read: str
-    """The text, or the part of it that is the input."""
-    inputs: dict[str, Tensor]
-    """One row, by the encoder's argument names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +113,8 @@ def _task(checkpoint: Checkpoint, task: str) -> TaskInfo:
     return offered[task]
 
 
-def prepare(checkpoint: Checkpoint, text: str, task: str) -> TaskInput:
-    """The encoder's input for ``text`` and a task.
+def prepare(checkpoint: Checkpoint, text: str, task: str) -> Inputs:
+    """The encoder's inputs for ``text``, or the part of it that the task reads.
 
     :raises OutOfRange: the checkpoint has no such task.
     :raises InputEmpty: the text has no readable character.
@@ -132,7 +125,9 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> TaskInput:
     read = without_mark(cleaned) if info.without_mark else cleaned
     encoded = checkpoint.tokenizer(read, return_tensors="pt", return_token_type_ids=True, verbose=False)
     check_length(checkpoint, int(encoded["input_ids"].shape[1]))
-    return TaskInput(info, read, {name: encoded[name] for name in ("input_ids", "token_type_ids", "attention_mask")})
+    tensors = {name: encoded[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    tokens = describe(checkpoint.tokenizer, tensors["input_ids"][0].tolist())
+    return Inputs(checkpoint, tensors, tokens, text=read, answers=info.answers, task=info.slug)
 
 
 def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
@@ -141,10 +136,14 @@ def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
     :raises OutOfRange, InputEmpty, InputTooLong: as :func:`prepare`.
     """
     model: Any = checkpoint.model
-    info, read, inputs = prepare(checkpoint, text, task)
+    given = prepare(checkpoint, text, task)
     with torch.inference_mode():
-        adapted = model.answer(inputs, task, watch=True)
-        alone = model.answer_alone(inputs, task)
+        adapted = model.answer(given.tensors, task, watch=True)
+        alone = model.answer_alone(given.tensors, task)
     return TaskPrediction(
-        info, read, tuple(adapted.logits.softmax(-1)[0].tolist()), tuple(alone.softmax(-1)[0].tolist()), adapted.updates
+        _task(checkpoint, task),
+        given.text,
+        tuple(adapted.logits.softmax(-1)[0].tolist()),
+        tuple(alone.softmax(-1)[0].tolist()),
+        adapted.updates,
     )

@@ -22,17 +22,19 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.checkpoints.families.architectures import has, word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.permuted import at_once
+from core.language.inputs import Inputs, one_text
+from core.language.permuted import at_once, equal_ranks, of_query_stream
 from core.language.text import clean
 from core.language.tokens import (
     Style,
     check_length,
+    describe,
     known_ids,
     label,
     likeliest,
@@ -120,6 +122,24 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
             )
     ids = tuple(int(mask_id) if i in masked else token.id for i, token in enumerate(tokens))
     return MaskedText(text, tokens, ids, masked, tuple(notes))
+
+
+def with_masks(checkpoint: Checkpoint, masked: MaskedText, *, asked: bool = True) -> Inputs:
+    """The inputs of ``masked``, whose masks are predicted.
+
+    Raises:
+        InputUnusable: a prediction is asked, and no token is masked.
+    """
+    if asked and not masked.positions:
+        raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
+    tokens = tuple(
+        replace(token, start=before.start, end=before.end)
+        for token, before in zip(describe(checkpoint.tokenizer, masked.ids), masked.tokens, strict=True)
+    )
+    made = one_text(checkpoint, tokens, masked.positions, masked.text)
+    if not (asked and checkpoint.spec.offers("two streams")):
+        return made
+    return of_query_stream(made, equal_ranks(masked.positions, len(tokens)), masked.positions[:1])
 
 
 def masked_positions(tokens: Sequence[Token], mask_id: int, positions: Collection[int]) -> tuple[int, ...]:

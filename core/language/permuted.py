@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
+from core.language.inputs import Inputs
 from core.language.text import clean
 from core.language.tokens import check_length, label, likeliest, tokenize, words
 from core.language.types import MaskPrediction, Token
@@ -166,9 +167,14 @@ def stream_masks(targets: Targets) -> tuple[Mask, Mask]:
 
 def at_once(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
     """(m, V) scores at ``positions`` of one text ``ids`` (1, n), all of which are masked from each other."""
-    rank = np.zeros(ids.shape[1], dtype=np.int64)
+    return _scores(model, ids, equal_ranks(positions, ids.shape[1]), positions)
+
+
+def equal_ranks(positions: Sequence[int], size: int) -> Positions:
+    """(n,) ranks of which those at ``positions`` are 1, so that no position attends to one of them."""
+    rank = np.zeros(size, dtype=np.int64)
     rank[list(positions)] = 1
-    return _scores(model, ids, rank, positions)
+    return rank
 
 
 def streams(ids: Tensor, rank: Positions, positions: Sequence[int]) -> dict[str, Tensor]:
@@ -176,6 +182,13 @@ def streams(ids: Tensor, rank: Positions, positions: Sequence[int]) -> dict[str,
     blocked = torch.from_numpy(perm_mask(rank)).to(ids.device, torch.float32)
     where = torch.from_numpy(target_mapping(np.asarray(positions), len(rank))).to(ids.device)
     return {"perm_mask": blocked[None], "target_mapping": where[None]}
+
+
+def of_query_stream(made: Inputs, rank: Positions, targets: Sequence[int]) -> Inputs:
+    """The inputs with both streams, where ``targets`` are predicted; ``rank`` (n,) has the rank of each position."""
+    ids = made.tensors["input_ids"]
+    tensors = {"input_ids": ids, **streams(ids, rank, targets)}
+    return replace(made, tensors=tensors, positions=tuple(targets), second=None)
 
 
 def _scores(model: Any, ids: Tensor, rank: Positions, positions: Sequence[int]) -> Tensor:

@@ -16,12 +16,13 @@ The probability that a causal model assigns to a sentence x is comparable across
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import regex
 
+from core.checkpoints.families import Kind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language import tasks, translate
@@ -143,21 +144,33 @@ def answer(checkpoint: Checkpoint, text: str, chosen: Sequence[int] = (), task: 
     """
     text = clean(text, MAX_CHARS)
     words = split(text)
-    if checkpoint.spec.offers("predicts masked tokens"):
-        sentence = prepare(checkpoint, masked(text, words, chosen))
-        predictions = predict(checkpoint, sentence, TOP)
-        return Filled(sentence, predictions, refill(checkpoint, sentence, predictions))
-    if checkpoint.spec.offers("continues"):
-        return _continue(checkpoint, text, words, chosen)
-    if checkpoint.spec.offers("rewrites"):
-        return _rewrite(checkpoint, text, words, task)
-    if checkpoint.spec.offers("detects replaced tokens"):
-        _refuse_masks(checkpoint, words, "detects replaced tokens")
-        return detect(checkpoint, text)
+    return ANSWERS[checkpoint.spec.kind](checkpoint, text, words, chosen, task)
+
+
+def _fill(
+    checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: Collection[int], task: str | None
+) -> Filled:
+    sentence = prepare(checkpoint, masked(text, words, chosen))
+    predictions = predict(checkpoint, sentence, TOP)
+    return Filled(sentence, predictions, refill(checkpoint, sentence, predictions))
+
+
+def _detect(
+    checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: Collection[int], task: str | None
+) -> Detection:
+    _refuse_masks(checkpoint, words, "detects replaced tokens")
+    return detect(checkpoint, text)
+
+
+def _refuse(
+    checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: Collection[int], task: str | None
+) -> Answer:
     raise InputUnusable(f"{checkpoint.spec.name} is of a kind that this comparison cannot run yet.")
 
 
-def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: Collection[int]) -> Continued:
+def _continue(
+    checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: Collection[int], task: str | None
+) -> Continued:
     first = min([i for i, word in enumerate(words) if word.mask or i in chosen], default=None)
     prompt = text if first is None else text[: words[first].start].rstrip()
     if not prompt:
@@ -176,13 +189,26 @@ def _continue(checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: 
     )
 
 
-def _rewrite(checkpoint: Checkpoint, text: str, words: Sequence[Word], task: str | None) -> Rewritten:
+def _rewrite(
+    checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: Collection[int], task: str | None
+) -> Rewritten:
     _refuse_masks(checkpoint, words, "rewrites whole sentences")
     offered = tasks.tasks(checkpoint)
-    chosen = next((candidate for candidate in offered if candidate.slug == task), offered[0])
-    room = BYTES if chosen.respells else WRITES
-    steps = tuple(translate.rewrite(checkpoint, text, chosen.slug, Decoding(max_new_tokens=room)))
-    return Rewritten(chosen, _output(checkpoint, steps), steps)
+    asked = next((candidate for candidate in offered if candidate.slug == task), offered[0])
+    room = BYTES if asked.respells else WRITES
+    steps = tuple(translate.rewrite(checkpoint, text, asked.slug, Decoding(max_new_tokens=room)))
+    return Rewritten(asked, _output(checkpoint, steps), steps)
+
+
+ANSWERS: dict[Kind, Callable[[Checkpoint, str, Sequence[Word], Collection[int], str | None], Answer]] = {
+    "masked-lm": _fill,
+    "permutation-lm": _fill,
+    "replaced-token": _detect,
+    "causal-lm": _continue,
+    "seq2seq-lm": _rewrite,
+    "adapters": _refuse,
+}
+"""By family; arguments are the model, the cleaned sentence, its words, the masked ones, and a task."""
 
 
 def _refuse_masks(checkpoint: Checkpoint, words: Sequence[Word], does: str) -> None:

@@ -30,6 +30,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.decoding.reader import Start
 from core.language.generate import prompted, steps
+from core.language.inputs import pair
 from core.language.tasks import Task, task_of, tasks
 from core.language.text import clean
 from core.language.tokens import check_length, describe, max_tokens
@@ -144,24 +145,17 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
 
     if not ids:
         raise InputEmpty("Nothing was generated, so there is nothing to align.")
-    read = [*request.prompt, *ids[:-1]]
+    given = pair(checkpoint, request.tokens, request.prompt, ids)
     with torch.inference_mode():
-        source = torch.tensor([list(request.source)])
         model: Any = checkpoint.model
-        out = model(
-            input_ids=source,
-            attention_mask=torch.ones_like(source),
-            decoder_input_ids=torch.tensor([read]),
-            output_attentions=True,
-            use_cache=False,
-        )
+        out = model(**given.tensors, output_attentions=True, use_cache=False)
         layers: list[Tensor] = [layer for layer in out.cross_attentions or () if layer is not None]
-        if not layers or any(layer.shape[-2:] != (len(read), source.shape[1]) for layer in layers):
+        if not layers or any(layer.shape[-2:] != (len(given.tokens), len(given.source)) for layer in layers):
             raise NoAttentionMatrix(f"{checkpoint.spec.name} gives no cross-attention weights of tokens by tokens.")
-        start = len(request.prompt) - 1  # the query of the first output token is the last token of the prompt
-        weights = torch.stack([layer[0, :, start:] for layer in layers]).float().numpy().copy()
+        # the query of the first output token is the last token of the prompt
+        weights = torch.stack([layer[0, :, given.position :] for layer in layers]).float().numpy().copy()
     weights.setflags(write=False)
-    return Alignment(request.tokens, tuple(describe(checkpoint.tokenizer, list(ids))), weights)
+    return Alignment(given.source, given.output, weights)
 
 
 def _id_of(checkpoint: Checkpoint, token: str) -> int:

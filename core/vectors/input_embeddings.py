@@ -16,8 +16,7 @@ Legend: n tokens, w hidden size, A a component.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from core.attention.inside.states import embedding_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language import bilingual
+from core.language.inputs import Inputs, one_text
 from core.language.text import clean
 from core.language.tokens import check_length, describe, speaks
 from core.language.types import Token
@@ -89,13 +89,14 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
         InputEmpty, InputTooLong: nothing readable in the first, or more than `MAX_TOKENS` or the model's positions.
         NoAttentionMatrix: an unknown architecture.
     """
-    tokens, inputs = _inputs(checkpoint, first, second)
+    given = _inputs(checkpoint, first, second)
+    tokens = given.of_text
     if len(tokens) > MAX_TOKENS:
         raise InputTooLong(
             f"This text has {len(tokens)} tokens; up to {MAX_TOKENS} are taken apart. About {MAX_TOKENS * 2 // 3} "
             "words or fewer work."
         )
-    steps = {step.name: step for step in embedding_of(checkpoint, inputs)}
+    steps = {step.name: step for step in embedding_of(checkpoint, given.tensors)}
     parts = {name: steps[name].values for name in COMPONENTS if name in steps}
     total = steps["sum"].values if "sum" in steps else parts["token"]
     return InputEmbeddings(
@@ -107,18 +108,16 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
     )
 
 
-def _inputs(checkpoint: Checkpoint, first: str, second: str) -> tuple[tuple[Token, ...], dict[str, Any]]:
-    """The tokens and one row of inputs, named as the forward pass takes them."""
+def _inputs(checkpoint: Checkpoint, first: str, second: str) -> Inputs:
     if not (second.strip() and pairs(checkpoint)):
-        given, _ = inputs_of(checkpoint, first)
-        return given.of_text, given.tensors
+        return inputs_of(checkpoint, first)
     text_a, text_b = clean(first, MAX_CHARS), clean(second, MAX_CHARS)
     if speaks(checkpoint.model):
         joined = bilingual.prepare(checkpoint, text_a, text_b)
         row = {"input_ids": joined.row.ids, "langs": joined.row.langs, "position_ids": joined.row.positions}
-        tensors = {name: torch.tensor([values]) for name, values in row.items()}
-        return joined.tokens, {**tensors, "attention_mask": torch.ones_like(tensors["input_ids"])}
+        return Inputs(checkpoint, {name: torch.tensor([values]) for name, values in row.items()}, joined.tokens)
     encoded = checkpoint.tokenizer(text_a, text_b, return_token_type_ids=True, verbose=False)
     check_length(checkpoint, len(encoded["input_ids"]))
-    names = ("input_ids", "attention_mask", "token_type_ids")
-    return describe(checkpoint.tokenizer, encoded["input_ids"]), {name: torch.tensor([encoded[name]]) for name in names}
+    types = torch.tensor([encoded["token_type_ids"]])
+    given = one_text(checkpoint, describe(checkpoint.tokenizer, encoded["input_ids"]))
+    return replace(given, tensors=given.tensors | {"token_type_ids": types})

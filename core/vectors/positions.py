@@ -224,7 +224,7 @@ def first_segment(tokens: int) -> int:
 
 def _layers(checkpoint: Checkpoint, text: str) -> tuple[tuple[str, ...], list[tuple[Any, AttentionScores]]]:
     """Labels of a text's tokens, and the scores of all layers of its encoder, or else of its decoder."""
-    given, _ = inputs_of(checkpoint, text)
+    given = inputs_of(checkpoint, text)
     tokens = given.of_text
     segment = first_segment(len(tokens)) if has_memory(checkpoint.model) else len(tokens)
     result = scores_by_layer(checkpoint, given.tensors, segment)
@@ -261,7 +261,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
         InputUnusable: its queries are not rotated, or are known only after the rotation.
         InputEmpty, InputTooLong: as `core.vectors.reading.read_states`.
     """
-    given, _ = inputs_of(checkpoint, text)
+    given = inputs_of(checkpoint, text)
     layers = scores_by_layer(checkpoint, given.tensors).get("decoder", [])
     if layers and layers[0][0].stack.blueprint is None:
         raise InputUnusable(

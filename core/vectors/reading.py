@@ -51,18 +51,18 @@ def read_states(checkpoint: Checkpoint, text: str) -> Reading:
             the model allow.
         InputUnusable: a tokenizer without offsets, or a model without layers of its own.
     """
-    given, typed = inputs_of(checkpoint, text)
+    given = inputs_of(checkpoint, text)
     states = by_layer(checkpoint, given.tensors, "encoder").float().cpu().numpy().copy()
     states.setflags(write=False)
-    return Reading(typed, given.of_text, states)
+    return Reading(given.text, given.of_text, states)
 
 
-def inputs_of(checkpoint: Checkpoint, text: str) -> tuple[Inputs, str]:
-    """(the inputs, the cleaned text); the decoder after an encoder reads one token. Errors as :func:`read_states`."""
+def inputs_of(checkpoint: Checkpoint, text: str) -> Inputs:
+    """The inputs, where the decoder after an encoder reads one token; errors as :func:`read_states`."""
     tokens, typed = tokens_of(checkpoint, text)
     if checkpoint.spec.offers("rewrites"):
-        return pair(checkpoint, tokens, [tokens[0].id]), typed
-    return one_text(checkpoint, tokens), typed
+        return pair(checkpoint, tokens, [tokens[0].id], text=typed)
+    return one_text(checkpoint, tokens, text=typed)
 
 
 def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:

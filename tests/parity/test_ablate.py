@@ -23,7 +23,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.adapters import classify
 from core.language.fill_mask import prepare
-from core.language.inputs import inputs
+from core.language.makers import inputs
 from tests import tinyadapters, tinyfamilies
 from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
 

@@ -23,7 +23,7 @@ from core.checkpoints.adapters import AdapterBert, running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, NoAttentionMatrix, OutOfRange
 from core.language.fill_mask import prepare
-from core.language.inputs import inputs
+from core.language.makers import inputs
 from tests import tinyfamilies
 from tests.library import library_model
 

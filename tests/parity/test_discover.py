@@ -18,7 +18,7 @@ from core.attention.layers import plan_of
 from core.attention.scores import attention_layers, scores_by_layer
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix
-from core.language.inputs import inputs
+from core.language.makers import inputs
 from core.run.attend import NAME
 from core.vectors.positions import rotary_vectors
 from tests import tinyhosts

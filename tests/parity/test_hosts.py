@@ -37,7 +37,8 @@ from core.finetuning.setup import Setup
 from core.finetuning.train import fine_tune
 from core.language.fill_mask import fill_mask, predict, predict_together, prepare
 from core.language.generate import generate
-from core.language.inputs import inputs, pair
+from core.language.inputs import pair
+from core.language.makers import inputs
 from core.language.tasks import tasks
 from core.language.tokens import describe
 from core.language.translate import rewrite

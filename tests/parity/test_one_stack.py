@@ -11,7 +11,7 @@ from core.attention.ablation.question import ask, ask_states
 from core.attention.inside.lens import states
 from core.checkpoints.sizes import size_of
 from core.language.fill_mask import fill_mask
-from core.language.inputs import inputs
+from core.language.makers import inputs
 from core.run.run import Site, run
 
 SLUGS = [spec.slug for spec in checkpoints.available() if spec.source in ("bundled", "package")]

@@ -40,7 +40,7 @@ from core.attention.scores import attention_layers
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
-from core.language.inputs import inputs
+from core.language.makers import inputs
 from core.language.types import MaskPrediction
 from core.lazy import Tensor, torch
 from core.run.run import Edit, Run, Site
@@ -95,13 +95,13 @@ def ablate_heads(
     """The prediction for ``text`` with all heads, and without those of ``off``.
 
     Args:
-        task: as for `core.language.inputs.inputs`.
+        task: as for `core.language.makers.inputs`.
         k: answers to report.
 
     Raises:
         OutOfRange: an unknown head.
         NoAttentionMatrix: the heads of the architecture are not known.
-        InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.language.inputs.inputs`.
+        InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.language.makers.inputs`.
     """
     question = inputs(checkpoint, text, task, step=0)
     every = heads_of(checkpoint)
@@ -128,7 +128,7 @@ def ablate_heads(
 def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0) -> tuple[HeadEffect, ...]:
     """The effect of each head, ablated alone, on the prediction for ``text``; the largest first.
 
-    Arguments as for `core.language.inputs.inputs`, errors as :func:`ablate_heads`.
+    Arguments as for `core.language.makers.inputs`, errors as :func:`ablate_heads`.
     """
     question = inputs(checkpoint, text, task, step)
     asked = ask(question, keep={"pattern", "mask"})

@@ -1,6 +1,6 @@
 """The prediction of a model: a masked token, the next token, a token of the output, a replaced token, or a class.
 
-Interventions on a model start here: `core.language.inputs.inputs` prepares a text as the demo of its kind does,
+Interventions on a model start here: `core.language.makers.inputs` prepares a text as the demo of its kind does,
 :func:`ask` computes the probabilities in one pass, for one row or for many, each with its own edits. A model with
 adapters predicts the classes of a task from the mean state of all tokens.
 

@@ -38,7 +38,8 @@ from core.attention.scores import KEPT, AttentionScores, attention_layers, score
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
 from core.language.adapters import through
-from core.language.inputs import Inputs, inputs
+from core.language.inputs import Inputs
+from core.language.makers import inputs
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Site, run

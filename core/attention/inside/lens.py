@@ -31,8 +31,9 @@ from core.attention.layers import stacks
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import through
-from core.language.fill_mask import MaskedText
-from core.language.inputs import Inputs, inputs, with_masks
+from core.language.fill_mask import MaskedText, with_masks
+from core.language.inputs import Inputs
+from core.language.makers import inputs
 from core.lazy import Tensor, torch
 
 
@@ -93,7 +94,7 @@ def lens(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5)
 
     Raises:
         InputUnusable: no mask, or a head that cannot be applied to each layer.
-        InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.language.inputs.inputs`.
+        InputEmpty, InputTooLong, OutOfRange, UnknownTask: as `core.language.makers.inputs`.
     """
     return by_layer(inputs(checkpoint, text, task, step=0), k)
 

@@ -26,8 +26,9 @@ from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language import translate
-from core.language.fill_mask import MaskedText, predict, prepare
-from core.language.inputs import Inputs, inputs, pair, with_masks
+from core.language.fill_mask import MaskedText, predict, prepare, with_masks
+from core.language.inputs import Inputs, pair
+from core.language.makers import inputs
 from core.language.tasks import tasks
 from core.language.types import Decoding, MaskPrediction
 
