@@ -107,8 +107,7 @@ def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -
         return WordAttention(spec.slug, maps.own, maps.cross)
     _check_offsets(checkpoint, able=checkpoint.tokenizer.is_fast)
     typed = clean(text, MAX_CHARS)
-    target = typed if spec.offers("rewrites") else None
-    given = replace(inputs_of(checkpoint, typed, target=target), task=spec.adapters(task))
+    given = replace(inputs_of(checkpoint, typed, target=typed), task=spec.adapters(task))
     own = trace_of(given).own
     belongs = belonging([word.start for word in words], given.of_text)
     _check_offsets(checkpoint, able=bool(belongs.any()))

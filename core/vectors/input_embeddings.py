@@ -96,7 +96,7 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
             f"This text has {len(tokens)} tokens; up to {MAX_TOKENS} are taken apart. About {MAX_TOKENS * 2 // 3} "
             "words or fewer work."
         )
-    steps = {step.name: step for step in embedding_of(checkpoint, given.tensors)}
+    steps = {step.name: step for step in embedding_of(given)}
     parts = {name: steps[name].values for name in COMPONENTS if name in steps}
     total = steps["sum"].values if "sum" in steps else parts["token"]
     return InputEmbeddings(

@@ -47,12 +47,11 @@ from core.attention.scores import AttentionScores, scores_by_layer, stacked
 from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.inputs import one_text
 from core.language.segments import has_memory
 from core.language.tokens import max_tokens
 from core.lazy import Tensor, torch
 from core.run.odd import TWO_STREAM
-from core.vectors.reading import inputs_of, tokens_of
+from core.vectors.reading import inputs_of, over, tokens_of
 
 Numbers = NDArray[np.float64]
 Order = Literal["paper", "halves", "tensor2tensor"]
@@ -173,7 +172,7 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     tokens, _ = tokens_of(checkpoint, "a")
     filler = next(token for token in tokens if not token.special)
     count = min(MOST, max_tokens(checkpoint) or MOST)
-    for step in embedding_of(checkpoint, one_text(checkpoint, [filler] * count).tensors):
+    for step in embedding_of(over(checkpoint, [filler] * count)):
         if step.name == "position":
             return frozen(step.values.copy())
     raise InputUnusable(f"{checkpoint.spec.name} adds no position embeddings. Models such as BERT and GPT-2 do.")

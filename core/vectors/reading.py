@@ -52,17 +52,22 @@ def read_states(checkpoint: Checkpoint, text: str) -> Reading:
         InputUnusable: a tokenizer without offsets, or a model without layers of its own.
     """
     given = inputs_of(checkpoint, text)
-    states = by_layer(checkpoint, given.tensors, "encoder").float().cpu().numpy().copy()
+    states = by_layer(given, "encoder").float().cpu().numpy().copy()
     states.setflags(write=False)
     return Reading(given.text, given.of_text, states)
 
 
 def inputs_of(checkpoint: Checkpoint, text: str) -> Inputs:
-    """The inputs, where the decoder after an encoder reads one token; errors as :func:`read_states`."""
+    """What is read of ``text``; errors as :func:`read_states`."""
     tokens, typed = tokens_of(checkpoint, text)
+    return over(checkpoint, tokens, typed)
+
+
+def over(checkpoint: Checkpoint, tokens: Sequence[Token], text: str = "") -> Inputs:
+    """The inputs of these tokens of ``text``, where the decoder after an encoder reads one of them."""
     if checkpoint.spec.offers("rewrites"):
-        return pair(checkpoint, tokens, [tokens[0].id], text=typed)
-    return one_text(checkpoint, tokens, text=typed)
+        return pair(checkpoint, tokens, [tokens[0].id], text=text)
+    return one_text(checkpoint, tokens, text=text)
 
 
 def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:

@@ -74,7 +74,7 @@ def _asked(
     recorded = run(model, tensors, keep=keep, edits=edits)
     with torch.inference_mode():
         scores = recorded.output.logits.float()
-        if checkpoint.spec.offers("detects replaced tokens"):
+        if question.answers:  # of a discriminator, which has one score
             verdict = scores.reshape(len(scores), 1)
             scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
         else:

@@ -125,7 +125,7 @@ def states(question: Inputs) -> Tensor:
     plan = stack.blueprint
     if plan is None:
         raise InputUnusable(f"{checkpoint.spec.name} has no head to apply to each layer. GPT-2 has one.")
-    hidden_states = by_layer_of(checkpoint, question.tensors)
+    hidden_states = by_layer_of(question)
     # XLNet's query stream, which predicts, has rows for the targets alone
     hidden_states = hidden_states[:, 0 if "target_mapping" in question.tensors else position]
     if plan.final and exists(checkpoint.model, stack.prefix + plan.final):
@@ -141,7 +141,7 @@ def states(question: Inputs) -> Tensor:
 def _means(question: Inputs) -> Tensor:
     """(L + 1, w) mean states of the attended tokens, through the adapters of the question's task."""
     with through(question.checkpoint, question.task):
-        hidden_states = by_layer_of(question.checkpoint, question.tensors)
+        hidden_states = by_layer_of(question)
     seen = question.tensors["attention_mask"][0].bool()
     return hidden_states[:, seen].mean(1)
 

@@ -15,37 +15,32 @@ Legend: L layers, n tokens, w hidden size (twice that of a stream in a Reformer)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from core.attention.inside.steps import Scene, Step, exists, norm, remark, step
 from core.attention.layers import blueprint_of, stacks
 from core.attention.scores import attention_layers
 from core.checkpoints.families.architectures import has
-from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.language.inputs import Inputs
 from core.lazy import Tensor, torch
 from core.run.run import Kind, Run, Site, run
 
 
-def by_layer(
-    checkpoint: Checkpoint, inputs: Mapping[str, Any], side: Literal["encoder", "decoder"] | None = None
-) -> Tensor:
-    """(L + 1, n, w) states of one row.
+def by_layer(given: Inputs, side: Literal["encoder", "decoder"] | None = None) -> Tensor:
+    """(L + 1, n, w) states; with a ``target_mapping`` those of XLNet's query stream, whose n is the number of targets.
 
     Args:
-        inputs: one row, named as the forward pass takes them; the encoder of an encoder-decoder needs no more than
-            ``input_ids`` and ``attention_mask``. With a ``target_mapping`` the states are those of XLNet's query
-            stream, whose n is the number of targets.
         side: of an encoder-decoder, by default the decoder; other models have one.
 
     Raises:
         InputUnusable: states of different sizes, as some OPTs have them, or of fewer tokens, as Funnel's.
     """
-    stack = stacks(checkpoint)[0 if side == "encoder" else -1]
-    part, inputs = part_of(checkpoint, inputs, side)
+    stack = stacks(given.checkpoint)[0 if side == "encoder" else -1]
     if stack.blueprint is None:
-        return _of_the_library(checkpoint, part, inputs, side)
+        return _of_the_library(given, side)
+    part, inputs = part_of(given, side)
     kind: Kind = "query" if "target_mapping" in inputs else stack.kind
     recorded = run(part, inputs, keep={"resid_pre", "resid_mid", "resid_post", "mlp_out", "convolution", "ln_final"})
     if has(stack.config, "hashing"):
@@ -58,14 +53,14 @@ def by_layer(
     return torch.stack([state[0] for state in states])
 
 
-def part_of(checkpoint: Checkpoint, inputs: Mapping[str, Any], side: str | None) -> tuple[Any, Mapping[str, Any]]:
+def part_of(given: Inputs, side: str | None) -> tuple[Any, dict[str, Tensor]]:
     """The part of a model that reads, and its inputs: the whole of an encoder-decoder, unless its encoder is asked."""
-    model: Any = checkpoint.model
-    if not checkpoint.spec.offers("rewrites"):
-        return getattr(model, "base_model", model), inputs
+    model: Any = given.checkpoint.model
+    if not given.source:
+        return getattr(model, "base_model", model), given.tensors
     if side != "encoder":
-        return model, inputs
-    return model.get_encoder(), {name: inputs[name] for name in ("input_ids", "attention_mask") if name in inputs}
+        return model, given.tensors
+    return model.get_encoder(), {name: given.tensors[name] for name in ("input_ids", "attention_mask")}
 
 
 def _of_two_streams(recorded: Run) -> list[Tensor]:
@@ -76,10 +71,12 @@ def _of_two_streams(recorded: Run) -> list[Tensor]:
     return [torch.cat(pair, dim=-1) for pair in pairs]
 
 
-def _of_the_library(checkpoint: Checkpoint, part: Any, inputs: Mapping[str, Any], side: str | None) -> Tensor:
+def _of_the_library(given: Inputs, side: str | None) -> Tensor:
     """The states of an architecture whose layers have no names here, as transformers returns them."""
+    checkpoint = given.checkpoint
+    part, inputs = part_of(given, side)
     output = run(part, {**inputs, "output_hidden_states": True}).output
-    decodes = checkpoint.spec.offers("rewrites") and side != "encoder"
+    decodes = given.source and side != "encoder"
     hidden_states: Sequence[Tensor] = output.decoder_hidden_states if decodes else output.hidden_states
     if "target_mapping" in inputs:  # XLNet alternates both streams
         hidden_states = hidden_states[1::2]
@@ -112,20 +109,18 @@ SUMMANDS = {
 """Formula, and the index of the embedding."""
 
 
-def embedding_of(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> tuple[Step, ...]:
-    """The steps of :func:`embedding` for one row of inputs, named as the forward pass takes them.
-
-    Of an encoder-decoder the encoder reads.
+def embedding_of(given: Inputs) -> tuple[Step, ...]:
+    """The steps of :func:`embedding`; of an encoder-decoder those of the encoder.
 
     Raises:
         NoAttentionMatrix: the architecture is not known here.
     """
-    attn = next(iter(attention_layers(checkpoint).values()))[0]
+    attn = next(iter(attention_layers(given.checkpoint).values()))[0]
     plan = blueprint_of(attn)
-    part, inputs = part_of(checkpoint, inputs, "encoder")
+    part, inputs = part_of(given, "encoder")
     recorded = run(part, inputs, keep={*EMBEDDINGS.values(), "ln_embed", "embed_proj"})
     with torch.inference_mode():
-        return tuple(embedding(Scene(recorded, checkpoint.model, plan, attn), int(inputs["input_ids"].shape[1])))
+        return tuple(embedding(Scene(recorded, given.checkpoint.model, plan, attn), len(given.of_text)))
 
 
 def embedding(scene: Scene, length: int) -> list[Step]:
