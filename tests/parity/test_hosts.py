@@ -45,7 +45,7 @@ from core.language.translate import rewrite
 from core.language.types import Decoding
 from core.vectors import positions
 from core.vectors.nearest import embedding_matrix
-from core.vectors.reading import read_states
+from core.vectors.reading import over, read_states
 from tests import tinyfamilies, tinyhosts
 from tests.library import library_model
 from tests.tinyfamilies import MASKED, PLAIN, loaded, text_for, tokenizer_of
@@ -230,13 +230,14 @@ def test_the_last_row_of_the_lens_is_the_prediction(name: str) -> None:
 @pytest.mark.parametrize("name", tinyfamilies.RELATIVES)
 def test_states_of_relatives_are_the_librarys(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
-    ids = torch.tensor([checkpoint.tokenizer(PLAIN)["input_ids"]])
-    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    ids = checkpoint.tokenizer(PLAIN)["input_ids"]
+    row = torch.tensor([ids])
     library = library_model(checkpoint.model)
     reader = library.get_encoder() if checkpoint.spec.kind == "seq2seq-lm" else library.base_model
     with torch.inference_mode():
-        expected = torch.cat(reader(**given, output_hidden_states=True).hidden_states)
-    np.testing.assert_allclose(by_layer(checkpoint, given, "encoder").numpy(), expected.numpy(), atol=1e-4)
+        expected = torch.cat(reader(row, attention_mask=torch.ones_like(row), output_hidden_states=True).hidden_states)
+    given = over(checkpoint, describe(checkpoint.tokenizer, ids))
+    np.testing.assert_allclose(by_layer(given, "encoder").numpy(), expected.numpy(), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5", "bart", "bert2bert"])
