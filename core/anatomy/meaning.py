@@ -150,13 +150,9 @@ def rule_of(names: Sequence[Step]) -> Pattern | None:
 
 def path_of(names: Sequence[Step]) -> Pattern | None:
     """The path of the table of blocks that a path ends with: below a base model, before which no list stands."""
-    for start, (name, _) in enumerate(names):
-        for path in product(*(_called(step) for step, _ in names[start:])):
-            if path in blocks():
-                return path
-        if _NUMBER.fullmatch(name):
-            break
-    return None
+    lists = next((at for at, (name, _) in enumerate(names) if _NUMBER.fullmatch(name)), len(names) - 1)
+    paths = (path for start in range(lists + 1) for path in product(*(_called(step) for step, _ in names[start:])))
+    return next((path for path in paths if path in blocks()), None)
 
 
 def _pieces(
@@ -213,15 +209,15 @@ def _order() -> dict[str, bool]:
 @lru_cache(maxsize=1)
 def _rows() -> tuple[tuple[Part, dict[str, Any]], ...]:
     """Each component with its row of the data file, a row of two groups once for each."""
-    rows = [(group, row) for row in _data()["part"] for group in _list(row["group"])]
+    rows = [(group, row) for row in _data()["part"] for group in row.get("groups") or [row["group"]]]
     called = {(group, row["slug"]): row["name"] for group, row in rows if "slug" in row}
-    parts_and_rows = []
-    for group, row in rows:
-        slugs = tuple(row.get("holds", [row.get("slug")]))
+
+    def part(group: str, row: dict[str, Any]) -> Part:
+        slugs = tuple(row.get("holds") or [row["slug"]])
         name = ", ".join(called[group, slug] for slug in slugs)
-        part = Part(group, slugs, name, row.get("bare", False), row.get("norm", False), row.get("remark", ""))
-        parts_and_rows.append((part, row))
-    return tuple(parts_and_rows)
+        return Part(group, slugs, name, row.get("bare", False), row.get("norm", False), row.get("remark", ""))
+
+    return tuple((part(group, row), row) for group, row in rows)
 
 
 @lru_cache(maxsize=1)
@@ -253,7 +249,3 @@ def blocks() -> dict[Pattern, Part]:
         path: by_slugs[next(iter(joint)).group, tuple(part.slugs[0] for part in joint)]
         for path, joint in by_path.items()
     }
-
-
-def _list(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value

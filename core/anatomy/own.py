@@ -153,6 +153,11 @@ class TransformerXLConfig(PreTrainedConfig):  # type: ignore[misc]
     """The large size for WikiText-103 by default, with the fields that the authors' scripts set."""
 
     model_type = "transformer-xl"
+    attribute_map: ClassVar = {
+        "hidden_size": "d_model",
+        "num_hidden_layers": "n_layer",
+        "num_attention_heads": "n_head",
+    }
 
     vocab_size: int = 267_735
     cutoffs: tuple[int, ...] = (20_000, 40_000, 200_000)

@@ -113,13 +113,10 @@ def usual_length(shape: Shape) -> int:
     return min(2048, 1 << (most.bit_length() - 1))
 
 
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
-_WIDTH = ("hidden_size", "d_model", "n_embd", "emb_dim", "dim")
-_HEADS = ("num_attention_heads", "num_heads", "n_heads", "n_head")
+# Fields of configurations that transformers does not map to one name (`attribute_map`).
 _FFN = ("intermediate_size", "ffn_dim", "d_ff", "d_inner", "n_inner", "dff", "hidden_dim", "feed_forward_size")
-_HEAD_DIM = ("head_dim", "d_kv", "d_head", "attention_head_size")
-_POSITIONS = ("max_position_embeddings", "n_positions")
-_EXPERTS = ("num_local_experts", "n_routed_experts", "num_experts")
+_HEAD_DIM = ("head_dim", "d_head", "attention_head_size")
+_EXPERTS = ("num_local_experts", "num_experts")
 _CAUSAL = ("LMHeadModel", "ForCausalLM", "ModelWithLMHead")
 
 
@@ -157,7 +154,7 @@ def _shape(config: Any, stacks: tuple[LayerShape, ...]) -> Shape:
         stacks=stacks,
         vocabulary=config.vocab_size,
         embedding=getattr(config, "embedding_size", 0) or stacks[-1].width,
-        positions=max(0, int(_first(config, _POSITIONS) or 0)),
+        positions=max(0, int(getattr(config, "max_position_embeddings", 0) or 0)),
         segments=getattr(config, "type_vocab_size", 0) or 0,
         tied=bool(getattr(config, "tie_word_embeddings", False)),
         experts=experts,
@@ -169,9 +166,9 @@ def _shape(config: Any, stacks: tuple[LayerShape, ...]) -> Shape:
 def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> LayerShape:
     if len(set(getattr(config, "layers_block_type", ()))) > 1:
         raise AttributeError(f"{type(config).__name__} describes layers of several kinds")
-    width = int(_need(config, _WIDTH))
-    layers = int(_side(config, side, "layers") or _t5(config, side) or _need(config, _LAYERS))
-    heads = int(_side(config, side, "attention_heads") or _first(config, _HEADS) or 0)
+    width = int(config.hidden_size)
+    layers = int(_side(config, side, "layers") or _t5(config, side) or config.num_hidden_layers)
+    heads = int(_side(config, side, "attention_heads") or getattr(config, "num_attention_heads", 0))
     if not heads:  # a state-space model, whose state does not grow with the text
         inner = int(getattr(config, "intermediate_size", 0) or 0)
         state = inner * (getattr(config, "state_size", 0) + getattr(config, "conv_kernel", 0))
@@ -253,13 +250,6 @@ def _t5(config: Any, side: Side) -> Any:
 
 def _first(config: Any, names: tuple[str, ...]) -> Any:
     return next((value for name in names if (value := getattr(config, name, None))), None)
-
-
-def _need(config: Any, names: tuple[str, ...]) -> Any:
-    value = _first(config, names)
-    if value is None:
-        raise AttributeError(f"{type(config).__name__} has none of {', '.join(names)}")
-    return value
 
 
 STORED = Path(__file__).parent / "data" / "shapes.json"
