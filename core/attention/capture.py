@@ -150,7 +150,7 @@ def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: Tokens, keys: 
 def _returned_maps(given: Inputs, axes: Mapping[MapKind, tuple[Tokens, Tokens]]) -> dict[MapKind, AttentionMap]:
     """The maps that the library returns, of a model whose attention is its own."""
     maps: dict[MapKind, AttentionMap] = {}
-    for kind, layers in weights_returned(given.checkpoint, given.tensors).items():
+    for kind, layers in weights_returned(given).items():
         queries, keys = axes[kind]
         causal = frozen(np.tri(len(keys), dtype=np.bool_)[None, None]) if kind == "decoder" else None
         weights = stacked([layer[0, :, given.position if kind == "cross" else 0 :] for layer in layers])

@@ -7,13 +7,14 @@ a state of fixed size from token to token. Names of modules stand in `core.run.s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix
+from core.language.inputs import Inputs
 from core.lazy import Tensor
 from core.run.discover import NEAR, count_layers, returned
 from core.run.prepare import AttentionLayer, Plan, Stack, prepare
@@ -90,16 +91,17 @@ def blueprint_of(layer: AttentionLayer) -> Blueprint:
     )
 
 
-def weights_returned(checkpoint: Checkpoint, inputs: Mapping[str, Any]) -> dict[MapKind, list[Tensor]]:
+def weights_returned(given: Inputs) -> dict[MapKind, list[Tensor]]:
     """The weights that the library returns of a pass, (1, H, Q, K) a layer, by kind.
 
     Raises:
         NoAttentionMatrix: not every layer has weights, or they are not shares of attention, query by key.
     """
+    checkpoint = given.checkpoint
     with library_errors(checkpoint.model):
-        output = run(checkpoint.model, {**inputs, "output_attentions": True}).output
+        output = run(checkpoint.model, {**given.tensors, "output_attentions": True}).output
     found = returned(output, checkpoint.spec.family.sides)
-    n, last = inputs["input_ids"].shape[1], inputs.get("decoder_input_ids", inputs["input_ids"]).shape[1]
+    n, last = len(given.of_text), len(given.tokens)
     shapes = {"encoder": (n, n), "decoder": (last, last), "cross": (last, n)}
     for kind, layers in found.items():
         _check_count(checkpoint.model, layers)

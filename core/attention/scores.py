@@ -27,9 +27,8 @@ Legend: H heads, Q queries, K keys, n tokens, d head dimension, w hidden size, r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from core.attention.layers import library_errors, plan_of, refuse, without_head
 from core.attention.trace import MapKind, frozen, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
+from core.language.inputs import Inputs
 from core.language.segments import SEGMENT, run_text
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
@@ -154,25 +154,25 @@ def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLay
 
 
 def scores_by_layer(
-    checkpoint: Checkpoint, inputs: Mapping[str, Any], segment: int = SEGMENT
+    given: Inputs, segment: int = SEGMENT
 ) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:
     """The scores of every attention layer in one pass, by kind.
 
+    Kinds and rows are those of the maps of `core.attention.capture`, but for a cross-attention's rows, which are here
+    all of the decoder's: with a ``target_mapping`` XLNet's streams are ``decoder`` and ``query``, the latter with a row
+    for each target; a long text of a Transformer-XL is read in segments, and a remembered token has the key of its own
+    segment.
+
     Args:
-        checkpoint: its shared model is only read.
-        inputs: tensors of one row, named as the model's forward pass takes them. Kinds and rows are those of the maps
-            of `core.attention.capture`, but for a cross-attention's rows, which are here all of the decoder's: with a
-            ``target_mapping`` XLNet's streams are ``decoder`` and ``query``, the latter with a row for each target; a
-            long text of a Transformer-XL is read in segments, and a remembered token has the key of its own segment.
         segment: tokens of such a segment.
 
     Raises:
         NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
     """
-    by_kind = attention_layers(checkpoint)
-    with library_errors(checkpoint.model):
-        recorded = run_text(checkpoint.model, inputs, KEPT, segment=segment, edits=without_head(checkpoint))
-    if inputs.get("target_mapping") is not None:  # both streams of each layer
+    by_kind, model = attention_layers(given.checkpoint), given.checkpoint.model
+    with library_errors(model):
+        recorded = run_text(model, given.tensors, KEPT, segment=segment, edits=without_head(given.checkpoint))
+    if "target_mapping" in given.tensors:  # both streams of each layer
         layers = tuple(layer for of_kind in by_kind.values() for layer in of_kind)
         by_kind = {"decoder": layers, "query": layers}
     return {

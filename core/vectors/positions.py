@@ -226,7 +226,7 @@ def _layers(checkpoint: Checkpoint, text: str) -> tuple[tuple[str, ...], list[tu
     given = inputs_of(checkpoint, text)
     tokens = given.of_text
     segment = first_segment(len(tokens)) if has_memory(checkpoint.model) else len(tokens)
-    result = scores_by_layer(checkpoint, given.tensors, segment)
+    result = scores_by_layer(given, segment)
     return tuple(token.label for token in tokens), result["encoder"] if "encoder" in result else result["decoder"]
 
 
@@ -261,7 +261,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
         InputEmpty, InputTooLong: as `core.vectors.reading.read_states`.
     """
     given = inputs_of(checkpoint, text)
-    layers = scores_by_layer(checkpoint, given.tensors).get("decoder", [])
+    layers = scores_by_layer(given).get("decoder", [])
     if layers and layers[0][0].stack.blueprint is None:
         raise InputUnusable(
             f"The queries and keys of {checkpoint.spec.name} can be read only after they are rotated. Models such as "

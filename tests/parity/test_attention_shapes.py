@@ -17,6 +17,7 @@ from core.attention.capture import capture, continued, rewritten
 from core.attention.scores import scores_by_layer
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
+from core.language.inputs import Inputs
 from core.language.tasks import tasks
 from core.patterns.layout import Sparsity
 from core.run.odd import hashing
@@ -52,7 +53,7 @@ def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, roun
     for layer in model.reformer.encoder.layers:
         layer.attention.self_attention.num_hashes = rounds
     ids = torch.randint(2, 258, (1, n), generator=torch.Generator().manual_seed(n))
-    found = scores_by_layer(checkpoint, {"input_ids": ids})["decoder"]
+    found = scores_by_layer(Inputs(checkpoint, {"input_ids": ids}, ()))["decoder"]
     with torch.inference_mode():
         run = reformer.HashedPass(model, n, rounds, hashing.SEED)
         first = second = run.embedded(ids)

@@ -18,6 +18,7 @@ from core.attention.layers import plan_of
 from core.attention.scores import attention_layers, scores_by_layer
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, NoAttentionMatrix
+from core.language.inputs import Inputs
 from core.language.makers import inputs
 from core.run.attend import NAME
 from core.vectors.positions import rotary_vectors
@@ -95,7 +96,7 @@ def check_kept(checkpoint: Checkpoint) -> None:
     assert not any("_attends" in vars(module) for module in model.modules())
     given = inputs_of(checkpoint)
     with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
-        scores_by_layer(checkpoint, given)
+        scores_by_layer(Inputs(checkpoint, given, ()))
     assert len(capture(checkpoint, PLAIN).maps) == 1
 
 
@@ -226,7 +227,7 @@ def test_visitors_read_one_model_at_once() -> None:
 
     before = read()
     with ThreadPoolExecutor(2) as pool:  # one visitor looks inside while another only reads
-        looks = [pool.submit(scores_by_layer, checkpoint, given) for _ in range(4)]
+        looks = [pool.submit(scores_by_layer, Inputs(checkpoint, given, ())) for _ in range(4)]
         reads = [pool.submit(read) for _ in range(4)]
         for look, weights in zip(looks, reads, strict=True):
             np.testing.assert_array_equal(weights.result(), before)

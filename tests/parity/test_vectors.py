@@ -12,6 +12,7 @@ from core.attention.capture import capture
 from core.attention.scores import scores_by_layer
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
+from core.language.inputs import Inputs
 from core.language.permuted import streams
 from core.patterns import ranks
 from tests import tinyfamilies
@@ -37,7 +38,7 @@ def inputs_of(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def scores(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
     """(L, H, Q, K) by kind of attention, minus infinity where no key may be attended to."""
-    read = scores_by_layer(checkpoint, given)
+    read = scores_by_layer(Inputs(checkpoint, given, ()))
     return {kind: np.stack([one.score.numpy() for _, one in layers]) for kind, layers in read.items()}
 
 
@@ -120,7 +121,7 @@ def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> N
     found, expected = scores(checkpoint, given), of_the_library(checkpoint, given)
     for kind in ("decoder", "query"):
         np.testing.assert_allclose(softmax(found[kind]), expected[kind], atol=1e-5)
-    both = scores_by_layer(checkpoint, given)
+    both = scores_by_layer(Inputs(checkpoint, given, ()))
     for (_, query), (_, content) in zip(both["query"], both["decoder"], strict=True):
         np.testing.assert_array_equal(query.key, content.key)
         assert query.query.shape == (2, 2, 8)
@@ -138,7 +139,7 @@ def test_a_memory_gives_keys_before_the_first_token() -> None:
 
 
 def test_grouped_queries_share_keys() -> None:
-    for _, layer in scores_by_layer(tinyfamilies.make("llama"), {"input_ids": IDS})["decoder"]:
+    for _, layer in scores_by_layer(Inputs(tinyfamilies.make("llama"), {"input_ids": IDS}, ()))["decoder"]:
         assert layer.query.shape == layer.key.shape == (4, 14, 4)
         np.testing.assert_array_equal(layer.key[0], layer.key[1])
         assert not np.allclose(layer.key[1], layer.key[2])
@@ -149,7 +150,7 @@ def test_queries_of_bert_by_hand() -> None:
     given = inputs_of(checkpoint)
     with torch.inference_mode():
         states = library_model(checkpoint.model)(**given, output_hidden_states=True).hidden_states
-    for layer, (_, found) in enumerate(scores_by_layer(checkpoint, given)["encoder"]):
+    for layer, (_, found) in enumerate(scores_by_layer(Inputs(checkpoint, given, ()))["encoder"]):
         own: Any = checkpoint.model.bert.encoder.layer[layer].attention.self
         for head in range(2):
             rows = slice(8 * head, 8 * head + 8)
@@ -163,4 +164,4 @@ def test_what_has_no_queries_is_refused_in_a_sentence() -> None:
     checkpoint.model.config.model_type = "fnet"
     del checkpoint.model._plan
     with pytest.raises(NoAttentionMatrix, match="no attention matrix: FNet mixes"):
-        scores_by_layer(checkpoint, {"input_ids": IDS})
+        scores_by_layer(Inputs(checkpoint, {"input_ids": IDS}, ()))

@@ -15,6 +15,7 @@ from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.content import content
 from core.errors import InputUnusable
+from core.language.inputs import Inputs
 from core.vectors import positions, precomputed
 from core.vectors.input_embeddings import input_embeddings
 from core.vectors.nearest import embedding_matrix, in_vocabulary, static_vectors, vocabulary
@@ -270,7 +271,7 @@ def test_keys_in_memory_have_the_scores_of_one_long_segment() -> None:
     n = len(found.tokens)
     row = torch.tensor([[token.id for token in read_states(checkpoint, TEXT).tokens]])
     inputs = {"input_ids": row, "attention_mask": torch.ones_like(row)}
-    whole = scores_by_layer(checkpoint, inputs, segment=n)["decoder"][-1][1]
+    whole = scores_by_layer(Inputs(checkpoint, inputs, ()), segment=n)["decoder"][-1][1]
     np.testing.assert_allclose(found.weights[-1], whole.score.softmax(-1), atol=1e-5)
     remembered = found.scores[..., positions.first_segment(n) :, : positions.first_segment(n)]
     assert np.isfinite(remembered).all()

@@ -17,6 +17,7 @@ from core.efficiency.compare import compare_windows, global_positions, prepare
 from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate
+from core.language.inputs import Inputs
 from core.language.types import Decoding
 from core.patterns.layout import GLOBAL, NONE
 from core.run.odd.window import allowed
@@ -271,5 +272,5 @@ def test_layers_with_windows_of_their_own_keep_them() -> None:
         expected = model.lm_head(longformer.states(model, ids[None]))[0, [3, 20]]
     found = torch.from_numpy(longformer.forward(model, ids.tolist(), (3, 20)))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
-    kept = scores_by_layer(checkpoint, {"input_ids": ids[None]})["encoder"]
+    kept = scores_by_layer(Inputs(checkpoint, {"input_ids": ids[None]}, ()))["encoder"]
     assert [int((own.weights[0, 12] > 0).sum()) for _, own in kept] == [1 + 5, 1 + 9]
