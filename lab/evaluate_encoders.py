@@ -26,6 +26,7 @@ from core.language.pairs import pair_scores
 from core.lazy import transformers
 from core.objectives import masked as masks
 from core.patterns.layout import Sparsity
+from core.run.model import call
 from core.run.odd import COMPONENTS
 from core.sparse import bigbird
 from core.sparse.longformer import states
@@ -468,7 +469,7 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
         states_of_pieces = torch.cat([states(model, chunk)[0] for chunk in windows])
         hits["in pieces"].add(model.lm_head(states_of_pieces[positions.tolist()]), labels)
         if base is not None:
-            every = torch.cat([base.model(chunk).logits[0] for chunk in windows])
+            every = torch.cat([call(base.model, input_ids=chunk).logits[0] for chunk in windows])
             hits["base in pieces"].add(every[positions.tolist()], labels)
         (near, wide), window = trained.values(), hits[""]
         bits = (wide.nats - near.nats) / math.log(2)

@@ -21,6 +21,7 @@ from rapidfuzz.distance import Levenshtein
 
 from core.checkpoints.spec import Checkpoint
 from core.objectives.sentinels import filled, spans
+from core.run.model import call
 from lab import measures, mixture
 from lab import recipe as recipes
 from lab.corpus import normalized, sentences
@@ -67,10 +68,9 @@ def expected(checkpoint: Checkpoint, text: str) -> float:
     """The mean of `NUMBERS`, each by the probability that the model generates its string."""
     tokenizer, model = checkpoint.tokenizer, checkpoint.model
     inputs, ways = tokenizer(text, return_tensors="pt"), tokenizer(NUMBERS, return_tensors="pt", padding=True)
-    states = model.get_encoder()(input_ids=inputs["input_ids"]).last_hidden_state
-    logs = model(encoder_outputs=(states.expand(len(NUMBERS), -1, -1),), labels=ways["input_ids"]).logits.log_softmax(
-        -1
-    )
+    states = call(model.get_encoder(), input_ids=inputs["input_ids"]).last_hidden_state
+    of_each = (states.expand(len(NUMBERS), -1, -1),)
+    logs = call(model, encoder_outputs=of_each, labels=ways["input_ids"]).logits.log_softmax(-1)
     own = logs.gather(2, ways["input_ids"][..., None])[..., 0] * ways["attention_mask"]
     return float(own.sum(1).softmax(0) @ torch.tensor([float(number) for number in NUMBERS]))
 

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from core.checkpoints.spec import Checkpoint
+from core.run.model import call
 from lab import masking
 from lab import recipe as recipes
 from lab.corpus import held_out_books, sentences
@@ -106,7 +107,7 @@ def cloze(checkpoint: Checkpoint, rows: Sequence[tuple[str, Sequence[str]]], *, 
     for batch in (order[at : at + at_once] for at in range(0, len(order), at_once)):
         inputs = tokenizer([sentence for sentence, _ in batch], return_tensors="pt", padding=True).to(model.device)
         positions = (inputs["input_ids"] == tokenizer.mask_token_id).int().argmax(1)
-        predictions = model(**inputs).logits[torch.arange(len(batch)), positions].topk(5).indices.tolist()
+        predictions = call(model, **inputs).logits[torch.arange(len(batch)), positions].topk(5).indices.tolist()
         for (_, answers), ids, best in zip(batch, inputs["input_ids"].tolist(), predictions, strict=True):
             words = tokenizer.convert_ids_to_tokens(best)
             first += words[0] in answers
@@ -245,6 +246,6 @@ def masked_words(checkpoint: Checkpoint, texts: Sequence[str]) -> Numbers:
     for seed, text in enumerate(texts):
         ids = np.array(token_ids(checkpoint, text, special=True), dtype=np.int64)
         corrupted, positions = mask_words(ids, checkpoint.tokenizer, seed=seed)
-        scores = model(torch.from_numpy(corrupted)[None].to(model.device)).logits[0, positions.tolist()]
+        scores = call(model, input_ids=torch.from_numpy(corrupted)[None].to(model.device)).logits[0, positions.tolist()]
         hits.add(scores, torch.from_numpy(ids[positions]).to(model.device))
     return hits.top()

@@ -37,7 +37,6 @@ import numpy as np
 from core.arrays import Bools, Floats
 from core.attention.layers import (
     has_blueprint,
-    library_errors,
     plan_of,
     refuse,
     weights_returned,
@@ -60,6 +59,7 @@ from core.language.types import Decoding
 from core.lazy import torch
 from core.patterns import ranks
 from core.patterns.layout import Sparsity
+from core.run.model import Model, explained
 from core.run.run import Run
 from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
@@ -100,7 +100,7 @@ def _maps(given: Inputs, *, vectors: bool) -> dict[MapKind, AttentionMap]:
             attention_layers(checkpoint)  # which says why they cannot be read
         return _returned_maps(given, axes)
     keep = {"pattern", "mask", *(("q", "k", "terms") if vectors else ())}
-    with torch.inference_mode(), through(checkpoint, given.task), library_errors(checkpoint.model):
+    with torch.inference_mode(), through(checkpoint, given.task):
         recorded = run_text(checkpoint.model, given.tensors, keep, edits=without_head(checkpoint))
     return {kind: _map_of(given, recorded, kind, *names) for kind, names in axes.items()}
 
@@ -167,7 +167,7 @@ def _together(allowed: Sequence[Any], weights: Floats) -> Bools:
     return frozen(whole)
 
 
-def _note(model: Any, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:
+def _note(model: Model, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:
     """What is unusual about the rows and columns of a map."""
     if has(model.config, "blocks") and model.config.attention_type == "block_sparse":
         sparsity = Sparsity.of(model.config)
@@ -225,7 +225,7 @@ def inputs_of(checkpoint: Checkpoint, text: str, text_b: str | None = None, targ
     _check(checkpoint, len(given.tokens))
     if target is None:
         room = min(MAX_NEW_TOKENS, max_tokens(checkpoint) or MAX_NEW_TOKENS)
-        with torch.inference_mode():
+        with torch.inference_mode(), explained(model):
             # the library's cache has a place for each layer of T5's encoder, not of its decoder
             output = model.generate(**given.tensors, do_sample=False, num_beams=1, max_new_tokens=room, use_cache=False)
         first, *generated = output[0].tolist()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from core.arrays import Floats
 from core.attention.trace import frozen
@@ -18,6 +17,7 @@ from core.language.fill_mask import prepare, with_masks
 from core.language.inputs import Inputs
 from core.language.tokens import label
 from core.lazy import Tensor, torch
+from core.run.model import Model
 from core.run.odd import COMPONENTS
 from core.run.run import Site, run
 
@@ -34,7 +34,7 @@ class ScoredPass:
     """(L, H, n, n) the softmax of their sum."""
 
 
-def supported(model: Any) -> bool:
+def supported(model: Model) -> bool:
     """Whether `read` can decompose the model's scores."""
     config = model.config
     return bool(
@@ -44,7 +44,7 @@ def supported(model: Any) -> bool:
     )
 
 
-def read(model: Any, ids: Tensor, parts: Collection[str] = COMPONENTS) -> ScoredPass:
+def read(model: Model, ids: Tensor, parts: Collection[str] = COMPONENTS) -> ScoredPass:
     """Run a DeBERTa base model over one text with the score terms in ``parts`` alone; the model is not changed.
 
     Args:
@@ -121,7 +121,7 @@ def predict_without_components(checkpoint: Checkpoint, text: str, k: int = 5) ->
     given = _inputs(checkpoint, text)
     if not given.positions:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word to see it predicted.")
-    model: Any = checkpoint.model
+    model = checkpoint.model
     head = word_head(model)
     assert head is not None  # both model classes have one
     out = []

@@ -7,16 +7,15 @@ a state of fixed size from token to token. Names of modules stand in `core.run.s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Sequence
 
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, NoAttentionMatrix
+from core.errors import NoAttentionMatrix
 from core.language.inputs import Inputs
 from core.lazy import Tensor
 from core.run.discover import NEAR, count_layers, returned
+from core.run.model import Model
 from core.run.prepare import AttentionLayer, Plan, Stack, prepare
 from core.run.run import Edit, Site, run
 from core.run.sites import Blueprint
@@ -37,24 +36,6 @@ def refuse(model_type: str) -> None:
     """Raise :class:`core.errors.NoAttentionMatrix`, with the mechanism used instead, for a model without attention."""
     if model_type in INSTEAD:
         raise NoAttentionMatrix(f"This model has no attention matrix: {INSTEAD[model_type]}")
-
-
-@contextmanager
-def library_errors(model: Any) -> Iterator[None]:
-    """Translate errors of the library's code, which a host's model may cause, to a sentence.
-
-    Raises:
-        NoAttentionMatrix: instead of the error.
-    """
-    try:
-        yield
-    except InputUnusable as error:  # a host's model says it itself
-        raise NoAttentionMatrix(str(error)) from error
-    except (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
-        raise NoAttentionMatrix(
-            f"The library's code for models of the type “{str(model.config.model_type)[:40]}” fails on this text "
-            f"({type(error).__name__}). A text of another length may work; other models do."
-        ) from error
 
 
 def stacks(checkpoint: Checkpoint) -> tuple[Stack, ...]:
@@ -98,8 +79,7 @@ def weights_returned(given: Inputs) -> dict[MapKind, list[Tensor]]:
         NoAttentionMatrix: not every layer has weights, or they are not shares of attention, query by key.
     """
     checkpoint = given.checkpoint
-    with library_errors(checkpoint.model):
-        output = run(checkpoint.model, {**given.tensors, "output_attentions": True}).output
+    output = run(checkpoint.model, {**given.tensors, "output_attentions": True}).output
     found = returned(output, checkpoint.spec.family.sides)
     n, last = len(given.of_text), len(given.tokens)
     shapes = {"encoder": (n, n), "decoder": (last, last), "cross": (last, n)}
@@ -118,7 +98,7 @@ def weights_returned(given: Inputs) -> dict[MapKind, list[Tensor]]:
     return found
 
 
-def _check_count(model: Any, layers: Sequence[Tensor]) -> None:
+def _check_count(model: Model, layers: Sequence[Tensor]) -> None:
     """Raise :class:`core.errors.NoAttentionMatrix` where not every layer has weights."""
     if not layers:
         refuse(model.config.model_type)

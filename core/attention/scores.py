@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import Floats
-from core.attention.layers import library_errors, plan_of, refuse, without_head
+from core.attention.layers import plan_of, refuse, without_head
 from core.attention.trace import MapKind, frozen, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.arrays import Bools, Floats
 from core.attention.capture import MAX_NEW_TOKENS, inputs_of, trace_of
@@ -132,7 +132,7 @@ def strongest(attention: WordAttention, role: str) -> tuple[int, int] | None:
     attention_map = attention.attention_map
     if role == BOTH:
         return None if attention_map.causal else _argmax(on_both_sides(attention_map.weights))
-    grid: Any = rolefiles.roles(attention.slug).get(role)
+    grid: NDArray[np.floating] | None = rolefiles.roles(attention.slug).get(role)
     if grid is None or grid.shape != (attention_map.layers, attention_map.heads):
         grid = scores(attention_map).grids.get(role)
     return None if grid is None else _argmax(grid)
@@ -150,7 +150,7 @@ def sharpest(attention_map: AttentionMap) -> tuple[int, int]:
     return _argmax(-grid)
 
 
-def _argmax(grid: Any) -> tuple[int, int]:
+def _argmax(grid: NDArray[np.floating]) -> tuple[int, int]:
     layer, head = divmod(int(grid.argmax()), grid.shape[1])
     return layer, head
 
@@ -185,7 +185,7 @@ def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -
         InputUnusable: its tokenizer has no offsets.
         InputEmpty, InputTooLong, UnknownTask, NoAttentionMatrix: as `core.attention.word_maps.word_attention`.
     """
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     words, answer_words = words_of(text), split(answer)
     _check_offsets(checkpoint, able=tokenizer.is_fast)
     request = translate.prepare(checkpoint, clean(text, MAX_CHARS), task)
@@ -215,7 +215,7 @@ def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -
 
 def _end(checkpoint: Checkpoint) -> list[int]:
     """The end token, so that the last word is an input as well; may be empty."""
-    model: Any = checkpoint.model
+    model = checkpoint.model
     candidates = (
         model.generation_config.eos_token_id,
         checkpoint.tokenizer.eos_token_id,

@@ -34,7 +34,7 @@ from torch.nn import functional
 from core.checkpoints.folder import count_elements
 from core.errors import CheckpointRefused
 from core.lazy import transformers
-from core.run.model import Model, Module, Output
+from core.run.model import Model, Module, Output, call
 
 ARCHITECTURE = "AdapterBert"
 """What ``config.json`` names as the architecture of such a folder."""
@@ -170,7 +170,7 @@ class AdapterBert(nn.Module):
     def pooled(self, inputs: Mapping[str, Tensor], task: str | None = None, watch: list[float] | None = None) -> Tensor:
         """Mean states (rows, d) of a tokenizer's ``inputs``; through the adapters of ``task``, if any."""
         with running(None if task is None else self.task(task), watch):
-            states = self.backbone(**inputs).last_hidden_state
+            states = call(self.backbone, **inputs).last_hidden_state
         attended = inputs["attention_mask"][..., None].to(states.dtype)
         mean: Tensor = (states * attended).sum(1) / attended.sum(1)
         return mean
@@ -189,7 +189,7 @@ class AdapterBert(nn.Module):
 
     def forward(self, **inputs: object) -> Output:
         """The encoder's output, without any task."""
-        return self.backbone(**inputs)
+        return call(self.backbone, **inputs)
 
 
 def read_adapters(folder: Path, config: transformers.PretrainedConfig, encoder_state: dict[str, Tensor]) -> AdapterBert:

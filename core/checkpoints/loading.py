@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -37,7 +36,7 @@ from core.checkpoints.tokenizer_file import (
     refuse_many_added_tokens,
     refuse_slow_tokenizer,
 )
-from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong, InputUnusable
+from core.errors import CheckpointRefused, CheckpointUnavailable, InputTooLong
 from core.lazy import Tensor, torch, transformers
 from core.run.model import Model
 from core.run.prepare import prepare
@@ -76,7 +75,6 @@ def read(spec: CheckpointSpec) -> Checkpoint:
         refuse_failing_tokenizer(spec.name, lambda text: tokenizer(text)["input_ids"], tokenizer.decode)
         model, tokenizer = _read_folder(inspected, tokenizer)
         prepare(model, spec.family.sides)
-        _speak(model)
         _return_the_usual(model)
     _refuse_infinite(spec.name, model)
     model.eval()
@@ -114,31 +112,6 @@ def _return_the_usual(model: transformers.PreTrainedModel) -> None:
         if isinstance(module, transformers.PreTrainedModel):
             for name, value in (usual | {"tie_last_hidden_states": None}).items():
                 setattr(module.config, name, value)
-
-
-def _speak(model: transformers.PreTrainedModel) -> None:
-    """Make a host's model raise an error with a sentence where the library's code for it fails on a text."""
-    for module in model.modules():
-        if isinstance(module, transformers.PreTrainedModel):
-            kind: Any = type(module)
-            module.__class__ = _speaking(kind)
-
-
-@cache
-def _speaking(kind: Any) -> Any:
-    """A model class, under its own name, whose call raises :class:`InputUnusable` in place of the library's errors."""
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return kind.__call__(self, *args, **kwargs)
-        except (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
-            raise InputUnusable(
-                f"The library's code for models of the type “{str(self.config.model_type)[:40]}” fails on this text "
-                f"({type(error).__name__}). A text of another length may work; other models do."
-            ) from error
-
-    named = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
-    return type(kind.__name__, (kind,), {**named, "__call__": call})
 
 
 def require_ready(spec: CheckpointSpec) -> None:

@@ -24,6 +24,7 @@ from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
 from core.catalogue.schema import Size, System
 from core.checkpoints.families.architectures import has
+from core.run.model import Config
 
 Side = Literal["encoder", "decoder"]
 StackKind = Literal["encoder", "decoder", "encoder-decoder"]
@@ -120,7 +121,7 @@ _EXPERTS = ("num_local_experts", "num_experts")
 _CAUSAL = ("LMHeadModel", "ForCausalLM", "ModelWithLMHead")
 
 
-def shape_of_config(config: Any, architecture: str, branch: str, root: ModuleNode) -> Shape:
+def shape_of_config(config: Config, architecture: str, branch: str, root: ModuleNode) -> Shape:
     """The shape behind a configuration.
 
     Args:
@@ -147,7 +148,7 @@ def shape_of_config(config: Any, architecture: str, branch: str, root: ModuleNod
     return _shape(config, (_stack(config, side, gated=gated, cross=False),))
 
 
-def _shape(config: Any, stacks: tuple[LayerShape, ...]) -> Shape:
+def _shape(config: Config, stacks: tuple[LayerShape, ...]) -> Shape:
     groups = getattr(config, "num_hidden_groups", 0)
     experts = int(_first(config, _EXPERTS) or 0)
     return Shape(
@@ -163,7 +164,7 @@ def _shape(config: Any, stacks: tuple[LayerShape, ...]) -> Shape:
     )
 
 
-def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> LayerShape:
+def _stack(config: Config, side: Side, *, gated: bool, cross: bool) -> LayerShape:
     if len(set(getattr(config, "layers_block_type", ()))) > 1:
         raise AttributeError(f"{type(config).__name__} describes layers of several kinds")
     width = int(config.hidden_size)
@@ -198,7 +199,7 @@ def _stack(config: Any, side: Side, *, gated: bool, cross: bool) -> LayerShape:
     )
 
 
-def _ffn(config: Any, side: Side, width: int) -> int:
+def _ffn(config: Config, side: Side, width: int) -> int:
     dense = int(_side(config, side, "ffn_dim") or _first(config, _FFN) or 4 * width)
     active = int(getattr(config, "num_experts_per_tok", 0) or 0)
     if not active or not _first(config, _EXPERTS):
@@ -207,7 +208,7 @@ def _ffn(config: Any, side: Side, width: int) -> int:
     return expert * (active + int(getattr(config, "n_shared_experts", 0) or 0))
 
 
-def _spans(config: Any, side: Side, layers: int) -> tuple[int, ...]:
+def _spans(config: Config, side: Side, layers: int) -> tuple[int, ...]:
     """The most keys that a query attends to, per layer; 0: all keys."""
     window = int(getattr(config, "sliding_window", 0) or getattr(config, "local_attention", 0) or 0)
     match config.model_type:
@@ -231,7 +232,7 @@ def _spans(config: Any, side: Side, layers: int) -> tuple[int, ...]:
     return (0,) * layers
 
 
-def _chunks(config: Any, kind: str) -> int:
+def _chunks(config: Config, kind: str) -> int:
     """Keys of a query in Reformer: those of its chunk and of the neighboring ones, in each round of hashing."""
     before, after = (getattr(config, f"{kind}_num_chunks_{side}") for side in ("before", "after"))
     chunk: int = getattr(config, f"{kind}_attn_chunk_length") or 64
@@ -239,16 +240,16 @@ def _chunks(config: Any, kind: str) -> int:
     return chunk * (1 + int(before) + int(after)) * rounds
 
 
-def _side(config: Any, side: Side, name: str) -> Any:
+def _side(config: Config, side: Side, name: str) -> Any:
     """``encoder_layers`` and the like, of an encoder-decoder's configuration."""
     return getattr(config, f"{side}_{name}", None) if getattr(config, "is_encoder_decoder", False) else None
 
 
-def _t5(config: Any, side: Side) -> Any:
+def _t5(config: Config, side: Side) -> Any:
     return getattr(config, "num_decoder_layers", None) if side == "decoder" else None
 
 
-def _first(config: Any, names: tuple[str, ...]) -> Any:
+def _first(config: Config, names: tuple[str, ...]) -> Any:
     return next((value for name in names if (value := getattr(config, name, None))), None)
 
 

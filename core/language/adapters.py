@@ -63,7 +63,7 @@ class TaskPrediction:
 
 def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
     """The tasks of a checkpoint, those of its card first, in their order."""
-    model: Any = checkpoint.model
+    model = checkpoint.model
     settings: dict[str, dict[str, Any]] = model.config.adapter_tasks
     ordered = {slug: settings[slug] for slug in (*checkpoint.spec.tasks, *settings) if slug in settings}
     return tuple(
@@ -93,8 +93,8 @@ def without_mark(text: str) -> str:
     return bare
 
 
-def through(checkpoint: Checkpoint, task: str | None, twin: Any = None) -> AbstractContextManager[None]:
-    """Within the block, passes of the model (or of its ``twin``, with the twin's modules) use the adapters of ``task``.
+def through(checkpoint: Checkpoint, task: str | None) -> AbstractContextManager[None]:
+    """Within the block, passes of the model use the adapters of ``task``.
 
     :raises OutOfRange: the checkpoint has no such task.
     """
@@ -102,8 +102,7 @@ def through(checkpoint: Checkpoint, task: str | None, twin: Any = None) -> Abstr
         return nullcontext()
     from core.checkpoints.adapters import running
 
-    model: Any = twin or checkpoint.model
-    return running(model.tasks[_task(checkpoint, task).slug])
+    return running(checkpoint.model.task(_task(checkpoint, task).slug))
 
 
 def _task(checkpoint: Checkpoint, task: str) -> TaskInfo:
@@ -135,7 +134,7 @@ def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
 
     :raises OutOfRange, InputEmpty, InputTooLong: as :func:`prepare`.
     """
-    model: Any = checkpoint.model
+    model = checkpoint.model
     given = prepare(checkpoint, text, task)
     with torch.inference_mode():
         adapted = model.answer(given.tensors, task, watch=True)

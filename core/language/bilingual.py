@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
@@ -27,6 +26,7 @@ from core.language.text import clean
 from core.language.tokens import check_length, describe, likeliest, speaks, tokenize
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
+from core.run.model import Model, call
 
 LANGUAGES = {"en": "English", "fr": "French"}
 """The two languages of the demo, in the order of a row."""
@@ -108,7 +108,7 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, chosen: Collection[
         InputUnusable: no mask or no languages in this model, or too many masks.
         OutOfRange: a position is no token of the row.
     """
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     end, mask = tokenizer.eos_token_id, tokenizer.mask_token_id
     languages = numbers(checkpoint)
     if mask is None or end is None:
@@ -142,14 +142,14 @@ def predict(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[PairPre
     return tuple(PairPrediction(i, joint, alone[i]) for i, joint in zip(joined.masked, with_translation, strict=True))
 
 
-def scores(model: Any, row: BilingualInput, positions: Sequence[int]) -> Tensor:
+def scores(model: Model, row: BilingualInput, positions: Sequence[int]) -> Tensor:
     """(M, V) scores over the vocabulary at ``positions`` of a row."""
     with torch.inference_mode():
         ids, langs, position_ids = (
             torch.tensor([values], device=model.device) for values in (row.ids, row.langs, row.positions)
         )
-        every: Tensor = model(
-            input_ids=ids, attention_mask=torch.ones_like(ids), langs=langs, position_ids=position_ids
+        every: Tensor = call(
+            model, input_ids=ids, attention_mask=torch.ones_like(ids), langs=langs, position_ids=position_ids
         ).logits
         return every[0, list(positions)].float()
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,7 @@ from core.errors import InputTooLong, InputUnusable
 from core.language.text import clean
 from core.language.tokens import max_tokens
 from core.lazy import torch
+from core.run.model import Model, call
 
 MAX_CHARS = 2_000
 _AT_ONCE = 1024
@@ -57,11 +57,11 @@ def listed(spec: CheckpointSpec) -> dict[str, str]:
 
 def codes_of(checkpoint: Checkpoint) -> dict[str, int]:
     """Label and token id of each code; may be empty."""
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     return {label: int(tokenizer.convert_tokens_to_ids(token)) for label, token in listed(checkpoint.spec).items()}
 
 
-def log_probabilities(model: Any, texts: Sequence[Sequence[int]], codes: Sequence[int]) -> Floats:
+def log_probabilities(model: Model, texts: Sequence[Sequence[int]], codes: Sequence[int]) -> Floats:
     """log p(text | code) in nats, shape (texts, codes).
 
     Args:
@@ -75,7 +75,7 @@ def log_probabilities(model: Any, texts: Sequence[Sequence[int]], codes: Sequenc
     with torch.inference_mode():
         for at in range(0, len(rows), step):
             inputs = torch.tensor([[code, *text] for text, code in rows[at : at + step]], device=model.device)
-            logs = model(input_ids=inputs[:, :-1], use_cache=False).logits.float().log_softmax(-1)
+            logs = call(model, input_ids=inputs[:, :-1], use_cache=False).logits.float().log_softmax(-1)
             sums += logs.gather(2, inputs[:, 1:, None])[..., 0].sum(1).tolist()
     return np.array(sums).reshape(len(texts), len(codes))
 

@@ -23,7 +23,6 @@ import re
 import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from core.checkpoints.families.architectures import has, word_head
 from core.checkpoints.spec import Checkpoint
@@ -48,6 +47,7 @@ from core.language.tokens import (
 )
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
+from core.run.model import Model, call
 from core.settings import ASSETS
 
 MAX_CHARS = 5_000
@@ -203,7 +203,8 @@ def predict_together(
         ids = torch.tensor([[*text.ids, *[pad] * (longest - len(text.ids))] for text in texts], device=model.device)
         lengths = torch.tensor([len(text.ids) for text in texts], device=model.device)
         attend = (torch.arange(longest, device=model.device) < lengths[:, None]).long()  # (rows, n)
-        states = model.base_model(input_ids=ids, attention_mask=attend, **own_language(model, ids))[0]  # (rows, n, d)
+        inputs = {"input_ids": ids, "attention_mask": attend, **own_language(model, ids)}
+        states = call(model.base_model, **inputs)[0]  # (rows, n, d)
         rows = [row for row, text in enumerate(texts) for _ in text.positions]
         scores = head(states[rows, [position for text in texts for position in text.positions]])  # (all M, V)
         chances = torch.split(scores.float().softmax(-1), [len(text.positions) for text in texts])  # each (M, V)
@@ -283,16 +284,16 @@ def _refill_by_ids(
     return (Part(str(checkpoint.tokenizer.decode(known, skip_special_tokens=True))),)
 
 
-def masked_logits(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
+def masked_logits(model: Model, ids: Tensor, positions: Sequence[int]) -> Tensor:
     """Logits (M, V) at ``positions`` of one sentence ``ids`` (1, n) without padding."""
     if has(model.config, "two streams"):
         return at_once(model, ids, positions)
     head = word_head(model)
     attend = torch.ones_like(ids)
     if head is None:
-        every: Tensor = model(input_ids=ids, attention_mask=attend).logits  # (1, n, V)
+        every: Tensor = call(model, input_ids=ids, attention_mask=attend).logits  # (1, n, V)
         return every[0, list(positions)]
-    states = model.base_model(input_ids=ids, attention_mask=attend, **own_language(model, ids))[0]  # (1, n, d)
+    states = call(model.base_model, input_ids=ids, attention_mask=attend, **own_language(model, ids))[0]  # (1, n, d)
     # On a CPU the product of two or three rows with a vocabulary takes twice as long as that of four (20 ms against 9
     # for 30,522 words), so that a few masks are filled up with copies of the last one.
     asked = [*positions, *[positions[-1]] * (4 - len(positions))] if len(positions) in (2, 3) else list(positions)

@@ -14,7 +14,7 @@ from core.errors import InputEmpty
 from core.language.text import clean
 from core.language.tokens import check_length, describe, own_language
 from core.language.types import Token
-from core.lazy import Tensor, torch
+from core.lazy import Tensor, torch, transformers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +108,7 @@ def as_typed(checkpoint: Checkpoint, text: str, second: str | None = None) -> In
     return replace(made, tensors=tensors | made.tensors, second=start)
 
 
-def _second(tokenizer: Any, encoding: Any, text: str) -> int | None:
+def _second(tokenizer: transformers.PreTrainedTokenizerBase, encoding: Any, text: str) -> int | None:
     """The first token of the second text; for slow tokenizers its tokens are searched for."""
     if encoding.is_fast:
         halves = encoding.sequence_ids()

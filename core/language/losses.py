@@ -27,6 +27,7 @@ from core.language.tokens import check_length, label, pieces_of
 from core.lazy import Tensor, torch
 from core.objectives.example import Cell, Example
 from core.objectives.replaced import REPLACED
+from core.run.model import Model, call
 
 BITS = 1 / math.log(2)
 """Bits in a nat."""
@@ -108,13 +109,13 @@ def _at_masks(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: 
     head, segments = word_head(checkpoint.model), _segments(example, ids)
     if head is None or not segments.any():
         return masked_logits(checkpoint.model, ids, positions)
-    states = checkpoint.model.base_model(input_ids=ids, token_type_ids=segments)[0]  # (1, n, d)
+    states = call(checkpoint.model.base_model, input_ids=ids, token_type_ids=segments)[0]  # (1, n, d)
     scores: Tensor = head(states[:, list(positions)])[0]
     return scores
 
 
 def _next(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: Sequence[int]) -> Tensor:
-    scores: Tensor = checkpoint.model(input_ids=ids).logits[0, list(positions)]
+    scores: Tensor = call(checkpoint.model, input_ids=ids).logits[0, list(positions)]
     return scores
 
 
@@ -132,7 +133,7 @@ def _with_translation(checkpoint: Checkpoint, example: Example, ids: Tensor, tar
 
 
 def _of_decoder(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: Sequence[int]) -> Tensor:
-    out = checkpoint.model(input_ids=ids, decoder_input_ids=_ids(checkpoint, example.decoder))
+    out = call(checkpoint.model, input_ids=ids, decoder_input_ids=_ids(checkpoint, example.decoder))
     scores: Tensor = out.logits[0, list(positions)]
     return scores
 
@@ -227,9 +228,9 @@ def scored(teacher: Checkpoint, student: Checkpoint, example: Example) -> Scored
     return Scored(t_scores, s_scores, np.asarray(truth, dtype=np.int64), (t_states, s_states), names)
 
 
-def _read(model: Any, ids: Tensor, positions: Sequence[int]) -> tuple[Any, Any]:
+def _read(model: Model, ids: Tensor, positions: Sequence[int]) -> tuple[Any, Any]:
     """Logits (M, V) at ``positions`` and last hidden states (n, d)."""
     with torch.inference_mode():
-        out = model(input_ids=ids, output_hidden_states=True)
-    logits: Tensor = out.logits if "logits" in out else out.prediction_logits
+        out = call(model, input_ids=ids, output_hidden_states=True)
+    logits: Tensor = out.logits if "logits" in out else out["prediction_logits"]
     return logits[0, list(positions)].float().cpu().numpy(), out.hidden_states[-1][0].float().cpu().numpy()

@@ -35,7 +35,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from random import Random
-from typing import Any, Literal
+from typing import Literal
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
@@ -263,7 +263,7 @@ def characters(text: str) -> tuple[Character, ...]:
 
 def tokenize_both(checkpoint: Checkpoint, clean: str, noisy: str) -> TokenizedText:
     """Both texts, tokenized by the checkpoint's tokenizer."""
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     before, after = tokenizer([clean, noisy], add_special_tokens=False, verbose=False)["input_ids"]
     clean_labels, noisy_labels = (tuple(label(tokenizer, i) for i in ids) for ids in (before, after))
     return TokenizedText(checkpoint.spec.name, clean_labels, noisy_labels, after.count(tokenizer.unk_token_id))

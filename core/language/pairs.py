@@ -19,6 +19,7 @@ from core.errors import InputEmpty, OutOfRange
 from core.language.text import clean
 from core.language.tokens import check_length
 from core.lazy import Tensor, torch
+from core.run.model import call
 
 MAX_CHARS = 1_000
 MAX_CANDIDATES = 8
@@ -48,7 +49,7 @@ def pair_scores(pairs: Checkpoint, ids: Tensor, segments: Tensor, real: Tensor |
         ids, segments, real: (rows, n), real 0 at padding.
     """
     with torch.inference_mode():
-        out = pairs.model(input_ids=ids, token_type_ids=segments, attention_mask=real)
+        out = call(pairs.model, input_ids=ids, token_type_ids=segments, attention_mask=real)
     named = ("sop_logits", "seq_relationship_logits", "logits")
     scores: Tensor = next(out[name] for name in named if name in out).float()
     return scores

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +37,7 @@ from core.language.tokens import check_length, label, likeliest, tokenize, words
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
 from core.patterns import Mask, Positions, perm_mask, ranks
+from core.run.model import Model, call
 
 MAX_CHARS = 600
 MAX_TARGETS = 64
@@ -165,7 +165,7 @@ def stream_masks(targets: Targets) -> tuple[Mask, Mask]:
     return query | np.eye(size, dtype=np.bool_), query
 
 
-def at_once(model: Any, ids: Tensor, positions: Sequence[int]) -> Tensor:
+def at_once(model: Model, ids: Tensor, positions: Sequence[int]) -> Tensor:
     """(m, V) scores at ``positions`` of one text ``ids`` (1, n), all of which are masked from each other."""
     return _scores(model, ids, equal_ranks(positions, ids.shape[1]), positions)
 
@@ -191,14 +191,14 @@ def of_query_stream(made: Inputs, rank: Positions, targets: Sequence[int]) -> In
     return replace(made, tensors=tensors, positions=tuple(targets), second=None)
 
 
-def _scores(model: Any, ids: Tensor, rank: Positions, positions: Sequence[int]) -> Tensor:
+def _scores(model: Model, ids: Tensor, rank: Positions, positions: Sequence[int]) -> Tensor:
     with torch.inference_mode():
-        out = model(input_ids=ids, **streams(ids, rank, positions), use_mems=False)
+        out = call(model, input_ids=ids, **streams(ids, rank, positions), use_mems=False)
         scores: Tensor = out.logits[0].float()
         return scores
 
 
-def in_order(model: Any, ids: Sequence[int], positions: Sequence[int]) -> Tensor:
+def in_order(model: Model, ids: Sequence[int], positions: Sequence[int]) -> Tensor:
     """(m, V) log-probabilities, each step given those before it."""
     inputs = torch.tensor([list(ids)], device=model.device)
     return _scores(model, inputs, ranks(positions, len(ids)), positions).log_softmax(-1)

@@ -21,6 +21,7 @@ from core.language.text import clean
 from core.language.tokens import check_length, describe, tokenize, words
 from core.language.types import Token
 from core.lazy import torch
+from core.run.model import call
 from core.words import is_word
 
 SHARE = 0.15
@@ -114,5 +115,5 @@ def detect(discriminator: Checkpoint, text: str) -> Detection:
 def detector_probabilities(discriminator: Checkpoint, ids: Sequence[int]) -> tuple[float, ...]:
     """(n,) probabilities that a token was replaced."""
     with torch.inference_mode():
-        scores = discriminator.model(input_ids=torch.tensor([list(ids)])).logits  # (1, n)
+        scores = call(discriminator.model, input_ids=torch.tensor([list(ids)])).logits  # (1, n)
     return tuple(scores[0].float().sigmoid().tolist())

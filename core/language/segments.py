@@ -28,6 +28,7 @@ from core.language.text import clean
 from core.language.tokens import describe
 from core.language.types import Token
 from core.lazy import Tensor, torch
+from core.run.model import Model, Output, call
 from core.run.run import Edit, Run, Site, recording, run
 from core.words import counted
 
@@ -56,25 +57,25 @@ class MemoryReading:
     """For each number of layers from the top, the receptive field of the last token, in tokens."""
 
 
-def has_memory(model: Any) -> bool:
+def has_memory(model: Model) -> bool:
     """Whether a model has a memory of states: the XLNet class of transformers with causal attention."""
     return has(model.config, "memory")
 
 
-def longest_memory(model: Any) -> int | None:
+def longest_memory(model: Model) -> int | None:
     """The most tokens of the memory; None for all."""
     return int(model.config.mem_len) if model.config.mem_len else None
 
 
 def read(
-    model: Any,
+    model: Model,
     ids: Tensor,
-    mems: Any = None,
+    mems: Sequence[Tensor] | None = None,
     *,
     segment: int | list[int] = SEGMENT,
     memory: int | None = None,
-    **arguments: Any,
-) -> Iterator[Any]:
+    **arguments: object,
+) -> Iterator[Output]:
     """The model's output for each segment of ``ids`` (rows, n), one after the other.
 
     Args:
@@ -83,15 +84,15 @@ def read(
         memory: tokens of the memory, at most the model's own, which is the default.
     """
     for segment_ids in torch.split(ids, segment, dim=1):
-        out = model(input_ids=segment_ids, mems=mems, use_mems=True, **arguments)
+        out = call(model, input_ids=segment_ids, mems=mems, use_mems=True, **arguments)
         if memory is not None:
-            out.mems = [state[-memory:] for state in out.mems] if memory else None
+            out.mems = [state[-memory:] for state in out.mems or ()] if memory else None
         mems = out.mems
         yield out
 
 
 def run_text(
-    model: Any,
+    model: Model,
     inputs: Mapping[str, Any],
     keep: Collection[str],
     *,
@@ -142,7 +143,7 @@ def _placed(parts: Sequence[Tensor], n: int) -> Tensor:
     return whole
 
 
-def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Doubles:
+def costs(model: Model, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Doubles:
     """The surprisal in bits (n - 1,) of all tokens but the first, given the context in the segment and the memory."""
     with torch.inference_mode():
         inputs = torch.tensor([list(ids)], device=model.device)
@@ -155,7 +156,7 @@ def costs(model: Any, ids: Sequence[int], *, segment: int = SEGMENT, memory: int
     return np.asarray(-np.array(log_probs) / np.log(2), dtype=np.float64)
 
 
-def weights(model: Any, ids: Sequence[int], *, segment: int, memory: int | None) -> npt.NDArray[np.bool_]:
+def weights(model: Model, ids: Sequence[int], *, segment: int, memory: int | None) -> npt.NDArray[np.bool_]:
     """(L, n, n) True where any head of a layer assigns weight to the key (column) for the query (row)."""
     inputs = {"input_ids": torch.tensor([list(ids)], device=model.device)}
     recorded = run_text(model, inputs, {"pattern"}, segment=segment, memory=memory)

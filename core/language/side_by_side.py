@@ -33,6 +33,7 @@ from core.language.text import clean
 from core.language.tokens import describe, max_tokens, tokenize
 from core.language.types import Decoding, GenerationStep, MaskPrediction, Token
 from core.lazy import torch
+from core.run.model import call
 from core.words import SIGN, WORD
 
 MAX_CHARS = 600
@@ -240,6 +241,6 @@ def bits_per_byte(checkpoint: Checkpoint, text: str) -> float | None:
         return None
     with torch.inference_mode():
         read = torch.tensor([ids], device=checkpoint.model.device)
-        logs = checkpoint.model(input_ids=read).logits[0, :-1].float().log_softmax(-1)
+        logs = call(checkpoint.model, input_ids=read).logits[0, :-1].float().log_softmax(-1)
         nats = -float(logs.gather(1, read[0, 1:, None]).sum())
     return nats / math.log(2) / size

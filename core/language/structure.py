@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from core.language.tokens import check_length, likeliest, tokenize
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
 from core.objectives import spans, unified, word_order
+from core.run.model import Model, call
 
 
 def from_boundaries(checkpoint: Checkpoint, masked: MaskedText, k: int) -> tuple[MaskPrediction, ...]:
@@ -36,7 +36,7 @@ def from_boundaries(checkpoint: Checkpoint, masked: MaskedText, k: int) -> tuple
         for span in spans.group_adjacent(masked.positions)
         for position in span
     ]
-    model: Any = checkpoint.model
+    model = checkpoint.model
     with torch.inference_mode():
         ids = torch.tensor([masked.ids])
         states = model.bert(ids, torch.ones_like(ids)).last_hidden_state
@@ -84,7 +84,7 @@ def under_masks(
             types = (torch.arange(len(row)) >= (length or len(row))).long()[None]
             allowed = torch.from_numpy(unified.attention_mask(kind, len(row), length))
             added = torch.zeros(1, 1, *allowed.shape).masked_fill(~allowed, torch.finfo(torch.float32).min)
-            logits: Tensor = model(input_ids=ids, attention_mask=added, token_type_ids=types).logits
+            logits: Tensor = call(model, input_ids=ids, attention_mask=added, token_type_ids=types).logits
             found[kind] = likeliest(tokenizer, (at,), logits[:, position].softmax(-1), k)[0]
     return found
 
@@ -111,7 +111,7 @@ def near(special: Sequence[bool], at: int) -> list[int]:
     return [position for position in around if not special[position]]
 
 
-def each_read(model: Any, texts: Tensor, types: Tensor, around: Sequence[int], mask: int) -> Tensor:
+def each_read(model: Model, texts: Tensor, types: Tensor, around: Sequence[int], mask: int) -> Tensor:
     r"""(k,) pseudo-log-likelihoods in nats of k texts of one length (Salazar et al., 2020, arXiv:1910.14659).
 
     .. math:: s(x) = \sum_{i \in N} \log p(x_i \mid x_{\setminus i})
@@ -150,7 +150,7 @@ def put_right(checkpoint: Checkpoint, tokens: tuple[Token, ...], at: int, seed: 
     orders = {tuple(t.id for t in order): " ".join(t.piece for t in order) for order in permutations(trigram)}
     if len(orders) == 1:
         raise InputUnusable("These three tokens are equal, so they have one order alone. Choose other ones.")
-    model: Any = checkpoint.model
+    model = checkpoint.model
     with torch.inference_mode():
         ids = torch.tensor([[token.id for token in (*tokens[:at], *read, *tokens[at + word_order.SIZE :])]])
         if each:

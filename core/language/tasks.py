@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, UnknownTask
+from core.run.model import Config
 
 LANGUAGES = {"en": "English", "fr": "French", "de": "German", "es": "Spanish", "ro": "Romanian", "it": "Italian"}
 _M2M = ("en", "fr", "de", "es", "it")
@@ -120,7 +120,7 @@ def _prefix(slug: str) -> str:
     return "repair: " if slug.startswith("repair") else f"{slug}: "
 
 
-def _published(config: Any) -> tuple[Task, ...]:
+def _published(config: Config) -> tuple[Task, ...]:
     """Tasks from ``task_specific_params``, where T5's configurations keep their prefixes."""
     by_slug: dict[str, Task] = {}
     params = getattr(config, "task_specific_params", None) or {}

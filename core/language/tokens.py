@@ -32,6 +32,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch, transformers
+from core.run.model import Model
 from core.words import in_word, is_mark, visible
 
 Style = Literal["wordpiece", "byte-level", "sentencepiece", "end-of-word", "plain"]
@@ -173,7 +174,7 @@ def tokenize(checkpoint: Checkpoint, text: str, *, special: bool = True) -> tupl
     tokenizer = checkpoint.tokenizer
     if tokenizer.is_fast:
         # verbose=False: callers check the length themselves, with a message on the page.
-        encoded: Any = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
+        encoded = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
         return describe(tokenizer, encoded["input_ids"], text, encoded["offset_mapping"], encoded.word_ids())
     return describe(tokenizer, tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"])
 
@@ -304,7 +305,7 @@ def continues(kind: Style, before: Token | None, text: str, leading: bool, same_
 class Wording:
     """The text of token ids, cached for one generation."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: transformers.PreTrainedTokenizerBase) -> None:
         self._tokenizer = tokenizer
         self._style, self._special = style(tokenizer), _vocabulary(tokenizer).special
         self._leaves_bytes = leaves_bytes(tokenizer)
@@ -355,12 +356,12 @@ def check_length(checkpoint: Checkpoint, count: int) -> None:
     )
 
 
-def speaks(model: Any) -> bool:
+def speaks(model: Model) -> bool:
     """Whether the model adds a language embedding to every token."""
     config = model.config
     return bool(has(config, "languages") and config.use_lang_emb and config.n_langs > 1)
 
 
-def own_language(model: Any, ids: Tensor) -> dict[str, Tensor]:
+def own_language(model: Model, ids: Tensor) -> dict[str, Tensor]:
     """What a model that `speaks` needs beside ``ids`` (rows, n) of one language: its own, as its configuration says."""
     return {"langs": torch.full_like(ids, int(model.config.lang_id or 0))} if speaks(model) else {}

@@ -35,6 +35,7 @@ from core.language.tasks import Task, task_of, tasks
 from core.language.text import clean
 from core.language.tokens import check_length, describe, max_tokens
 from core.language.types import Decoding, GenerationStep, Token
+from core.run.model import Model, call
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -81,7 +82,7 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
     """
     chosen = task_of(checkpoint, task)
     typed = clean(text, MAX_CHARS)
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     whole = chosen.prefix + typed
     offsets: Sequence[tuple[int, int]] | None = None
     words: Sequence[int | None] | None = None
@@ -147,8 +148,8 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
         raise InputEmpty("Nothing was generated, so there is nothing to align.")
     given = pair(checkpoint, request.tokens, request.prompt, ids)
     with torch.inference_mode():
-        model: Any = checkpoint.model
-        out = model(**given.tensors, output_attentions=True, use_cache=False)
+        model = checkpoint.model
+        out = call(model, **given.tensors, output_attentions=True, use_cache=False)
         layers: list[Tensor] = [layer for layer in out.cross_attentions or () if layer is not None]
         if not layers or any(layer.shape[-2:] != (len(given.tokens), len(given.source)) for layer in layers):
             raise NoAttentionMatrix(f"{checkpoint.spec.name} gives no cross-attention weights of tokens by tokens.")
@@ -176,14 +177,14 @@ def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
     return (start,) if forced is None or int(forced) == start else (start, int(forced))
 
 
-def start_token(model: Any) -> int | None:
+def start_token(model: Model) -> int | None:
     """The decoder's start token; without one, the token that begins a text (T5Gemma)."""
     own = _setting(model, "decoder_start_token_id")
     begin = _setting(model, "bos_token_id") if own is None else own
     return None if begin is None else int(begin)
 
 
-def _setting(model: Any, name: str) -> Any:
+def _setting(model: Model, name: str) -> Any:
     """The value in the generation configuration, else in the model's; None where both lack it."""
     settings = (getattr(config, name, None) for config in (getattr(model, "generation_config", None), model.config))
     return next((value for value in settings if value is not None), None)
@@ -200,7 +201,7 @@ def _check_bytes(checkpoint: Checkpoint, count: int) -> None:
 
 def _check_words(checkpoint: Checkpoint, text: str) -> None:
     """Raise InputUnusable where all tokens of a text are unknown."""
-    tokenizer: Any = checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
     special = {*tokenizer.all_special_ids}
     if not any(str(tokenizer.convert_ids_to_tokens(i)).strip("▁Ġ# ") for i in ids if i not in special):

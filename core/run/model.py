@@ -42,7 +42,7 @@ class Output(Protocol):
     cross_attentions: tuple[Tensor | None, ...] | None
     """(R, H, Q, K) a layer of a decoder."""
     past_key_values: Cache
-    mems: list[Tensor]
+    mems: list[Tensor] | None
     """(n, R, w) a layer: the memory of Transformer-XL and XLNet."""
 
     def __getitem__(self, key: int | str) -> Tensor: ...
@@ -75,7 +75,10 @@ class Module(Protocol):
 
 
 class Model(Protocol):
-    """A model, or a part of it that is one, such as its encoder; its own submodules have the architecture's names."""
+    """A model, or a part of it that is one, such as its encoder; its own submodules have the architecture's names.
+
+    For mypy it cannot be called: :func:`call` does that.
+    """
 
     config: Config
     generation_config: Any
@@ -88,7 +91,6 @@ class Model(Protocol):
     @property
     def device(self) -> device: ...
 
-    def __call__(self, *args: object, **kwargs: object) -> Output: ...
     def forward(self, *args: object, **kwargs: object) -> Output: ...
     def generate(self, *args: object, **kwargs: object) -> Tensor: ...
     def get_encoder(self) -> Model: ...
@@ -137,4 +139,5 @@ def call(model: Model, **inputs: object) -> Output:
         InputUnusable: as :func:`explained`.
     """
     with explained(model):
-        return model(**inputs)
+        output: Output = model(**inputs)  # type: ignore[operator]  # here alone
+        return output

@@ -10,7 +10,7 @@ Legend: R rows, n tokens, V possible answers.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from core.attention.layers import stacks
 from core.language.decoding.reader import ban_tokens, banned_ids
@@ -66,7 +66,7 @@ def _asked(
     question: Inputs, tensors: dict[str, Tensor], keep: Collection[str | Site], edits: Mapping[Site, Edit]
 ) -> Asked:
     checkpoint = question.checkpoint
-    model: Any = checkpoint.model
+    model = checkpoint.model
     if question.task is not None:
         with recording(keep, edits) as recorded:
             scores = model.answer(tensors, question.task).logits.float()

@@ -22,7 +22,6 @@ Legend: L layers, w hidden size, V answers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from core.attention.ablation.question import ask_states, best
 from core.attention.inside.states import by_layer as by_layer_of
@@ -130,7 +129,7 @@ def states(question: Inputs) -> Tensor:
     hidden_states = hidden_states[:, 0 if "target_mapping" in question.tensors else position]
     if plan.final and exists(checkpoint.model, stack.prefix + plan.final):
         with torch.inference_mode():
-            norm: Any = checkpoint.model.get_submodule(stack.prefix + plan.final)
+            norm = checkpoint.model.get_submodule(stack.prefix + plan.final)
             if plan.streams == 2:
                 return norm(hidden_states)  # type: ignore[no-any-return]
             # the last state of transformers is already normalized

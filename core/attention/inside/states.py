@@ -25,6 +25,7 @@ from core.checkpoints.families.architectures import has
 from core.errors import InputUnusable
 from core.language.inputs import Inputs
 from core.lazy import Tensor, torch
+from core.run.model import Model
 from core.run.run import Kind, Run, Site, run
 
 
@@ -53,9 +54,9 @@ def by_layer(given: Inputs, side: Literal["encoder", "decoder"] | None = None) -
     return torch.stack([state[0] for state in states])
 
 
-def part_of(given: Inputs, side: str | None) -> tuple[Any, dict[str, Tensor]]:
+def part_of(given: Inputs, side: str | None) -> tuple[Model, dict[str, Tensor]]:
     """The part of a model that reads, and its inputs: the whole of an encoder-decoder, unless its encoder is asked."""
-    model: Any = given.checkpoint.model
+    model = given.checkpoint.model
     if not given.source:
         return getattr(model, "base_model", model), given.tensors
     if side != "encoder":

@@ -28,6 +28,7 @@ from core.arrays import Floats
 from core.attention.scores import AttentionScores, by_head
 from core.content import content
 from core.lazy import Tensor, torch
+from core.run.model import Model
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Run, Site
 from core.run.sites import PROJECTIONS, Blueprint, SubLayer
@@ -95,7 +96,7 @@ class Scene:
     """A recorded forward pass, and the block of it that is shown."""
 
     recorded: Run
-    model: Any
+    model: Model
     plan: Blueprint
     attn: AttentionLayer
     """The block's own attention."""
@@ -129,7 +130,7 @@ class Scene:
         return next((path for path in paths if exists(self.model, path)), "")
 
 
-def exists(model: Any, path: str) -> bool:
+def exists(model: Model, path: str) -> bool:
     """Whether a model has a module there."""
     try:
         model.get_submodule(path)

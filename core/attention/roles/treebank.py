@@ -14,7 +14,7 @@ Words count from 0 in everything that is returned. Reading imports neither torch
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -200,7 +200,7 @@ def _spaces(tokens: TokenList, words: int) -> tuple[bool, ...]:
     return tuple(spaces)
 
 
-def _clusters(rows: list[Any], refuse: Any) -> tuple[tuple[int, ...], ...]:
+def _clusters(rows: list[Any], refuse: Callable[[str], None]) -> tuple[tuple[int, ...], ...]:
     clusters: defaultdict[str, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         if (name := (row["misc"] or {}).get("Coref")) is not None:

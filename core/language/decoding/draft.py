@@ -42,7 +42,8 @@ from core.language.decoding import rules
 from core.language.decoding.reader import ban_tokens, banned_ids
 from core.language.tokens import Wording
 from core.language.types import Decoding
-from core.lazy import torch, transformers
+from core.lazy import Tensor, torch, transformers
+from core.run.model import Model, call, explained
 from core.turns import turns
 
 MOST_AHEAD = 12
@@ -172,19 +173,19 @@ def generate_with_draft(
     class RecordingGenerator(AssistedCandidateGenerator):
         """transformers' candidate generator, which records its rounds; all drafts have the same length."""
 
-        def get_candidates(self, input_ids: Any, **arguments: Any) -> Any:
+        def get_candidates(self, input_ids: Tensor, **arguments: object) -> Any:
             candidates = super().get_candidates(input_ids, **arguments)
             self.start, self.proposed = input_ids.shape[1], candidates[0][0, input_ids.shape[1] :].tolist()
             return candidates
 
-        def update_candidate_strategy(self, input_ids: Any, scores: Any, num_matches: int) -> None:
+        def update_candidate_strategy(self, input_ids: Tensor, scores: Tensor, num_matches: int) -> None:
             generated = tuple(input_ids[0, self.start :].tolist())
             rounds.append(Round(tuple(self.proposed), int(num_matches), generated))
             if on_round is not None:
                 on_round(until(rounds, wording, common.stop))
 
     # Shallow copies share the weights; generate sets attributes on them, not on the models that all visitors share.
-    small: Any = copy.copy(draft.model)
+    small = copy.copy(draft.model)
     small.generation_config = copy.deepcopy(draft.model.generation_config)
     small.generation_config.num_assistant_tokens = ahead
     small.generation_config.num_assistant_tokens_schedule = "constant"
@@ -245,7 +246,7 @@ def check(checkpoint: Checkpoint, draft: Checkpoint) -> None:
 
 def _generate(
     checkpoint: Checkpoint,
-    model: Any,
+    model: Model,
     prompt: Sequence[int],
     arguments: dict[str, Any],
     seed: int,
@@ -257,7 +258,7 @@ def _generate(
     class Written(transformers.StoppingCriteria):
         """Whether a stop text occurs anywhere in the generated text; transformers' own checks its end alone."""
 
-        def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        def __call__(self, input_ids: Tensor, scores: Tensor, **_: object) -> Tensor:
             over = _ends(wording.text(input_ids[0, len(prompt) :].tolist()), stops)
             return torch.tensor([over], device=input_ids.device)
 
@@ -268,7 +269,8 @@ def _generate(
         ids = torch.tensor([list(prompt)], device=model.device)
         end = model.generation_config.eos_token_id
         pad = end[0] if isinstance(end, list) else 0 if end is None else end
-        out = model.generate(ids, attention_mask=torch.ones_like(ids), pad_token_id=pad, **arguments)
+        with explained(model):
+            out = model.generate(ids, attention_mask=torch.ones_like(ids), pad_token_id=pad, **arguments)
         return [int(token) for token in out[0, len(prompt) :]]
 
     if not arguments["do_sample"]:
@@ -300,11 +302,11 @@ def bits(checkpoint: Checkpoint, prompt: Sequence[int], drafted_text: Drafted) -
     Args:
         prompt: the n ids of the prompt, at least one.
     """
-    model: Any = checkpoint.model
+    model = checkpoint.model
     ids = drafted_text.ids
     with torch.inference_mode():
         feed = torch.tensor([[*prompt, *ids]], device=model.device)
-        scores = model(feed).logits[0, len(prompt) - 1 : -1].float()
+        scores = call(model, input_ids=feed).logits[0, len(prompt) - 1 : -1].float()
         logs = ban_tokens(scores, banned_ids(model)).log_softmax(-1)
         entropy: list[float] = (torch.special.entr(logs.exp()).sum(-1) / math.log(2)).tolist()
 

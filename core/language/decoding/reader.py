@@ -23,6 +23,7 @@ from core.language.decoding.rules import Rule, spread_of
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.lazy import Tensor, torch
+from core.run.model import Model, call
 
 _TOKENS_AT_ONCE = 32
 """Tokens of a known text in one forward pass: their logits are held together."""
@@ -49,7 +50,7 @@ class Start:
 class Reader:
     """A model with the cache of one generation, so that the shared model has no state."""
 
-    def __init__(self, model: Any, source: Sequence[int] | None = None, *, cached: bool = True) -> None:
+    def __init__(self, model: Model, source: Sequence[int] | None = None, *, cached: bool = True) -> None:
         """Without ``cached``, every step processes the whole text."""
         self.model = model
         takes = inspect.signature(model.forward).parameters
@@ -71,7 +72,8 @@ class Reader:
             self._inputs = "decoder_input_ids"
             with torch.inference_mode():
                 ids = torch.tensor([list(source)], device=model.device)
-                self._fixed["encoder_outputs"] = model.get_encoder()(input_ids=ids, attention_mask=torch.ones_like(ids))
+                encoder, attended = model.get_encoder(), torch.ones_like(ids)
+                self._fixed["encoder_outputs"] = call(encoder, input_ids=ids, attention_mask=attended)
 
     def read(self, ids: Tensor) -> Tensor:
         """Process ``ids`` (B, q) and return the logits (B, V) of the next token, float32."""
@@ -86,7 +88,7 @@ class Reader:
                 extra = {"use_cache": True, "past_key_values": self._cache}
             elif self._read is not None:
                 ids = torch.cat((self._read, ids), 1)
-            out = self.model(**{self._inputs: ids}, **self._fixed, **extra)
+            out = call(self.model, **{self._inputs: ids}, **self._fixed, **extra)
             if self._caching:
                 self._cache = out.past_key_values
             else:
@@ -110,7 +112,8 @@ class Reader:
             end = last - count + part
             keep = {"logits_to_keep": part} if "logits_to_keep" in self._fixed else {}
             with torch.inference_mode():
-                out = self.model(
+                out = call(
+                    self.model,
                     **{self._inputs: ids[:, read:end], **self._fixed, **keep},
                     use_cache=True,
                     past_key_values=self._cache,
@@ -147,7 +150,7 @@ class Reader:
                 encoded.last_hidden_state = encoded[0][:1].expand(len(rows), -1, -1)
 
 
-def end_ids(model: Any) -> frozenset[int]:
+def end_ids(model: Model) -> frozenset[int]:
     """The tokens that end a text."""
     config = getattr(model, "generation_config", None)
     ends = getattr(config, "eos_token_id", None)
@@ -156,7 +159,7 @@ def end_ids(model: Any) -> frozenset[int]:
     return frozenset() if ends is None else frozenset([ends] if isinstance(ends, int) else ends)
 
 
-def banned_ids(model: Any) -> list[int]:
+def banned_ids(model: Model) -> list[int]:
     """Single tokens that the checkpoint's generation configuration bans (Marian bans its padding)."""
     config = getattr(model, "generation_config", None)
     words = getattr(config, "bad_words_ids", None) or []
@@ -219,7 +222,7 @@ class RuleEffect:
 
 def scores_at(checkpoint: Checkpoint, start: Start, ids: Sequence[int]) -> Tensor:
     """(V,) the model's scores for what follows ``ids``, float32; one pass over everything."""
-    model: Any = checkpoint.model
+    model = checkpoint.model
     feed = torch.tensor([[*start.prompt, *ids]], device=model.device)
     return ban_tokens(Reader(model, start.source).read(feed), banned_ids(model))[0]
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids, end_ids
@@ -66,7 +66,7 @@ class Round:
 
 def length_penalty(checkpoint: Checkpoint, decoding: Decoding) -> float:
     """The power α of the length that divides a sum: that of ``decoding``, else the model's own, else 1."""
-    model: Any = checkpoint.model
+    model = checkpoint.model
     own = getattr(model.generation_config, "length_penalty", None)
     return float(decoding.length_penalty if decoding.length_penalty is not None else 1.0 if own is None else own)
 
@@ -76,7 +76,7 @@ def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Seq
 
     A round whose token is ``forced`` has one candidate, whose score counts as 0.
     """
-    model: Any = checkpoint.model
+    model = checkpoint.model
     budget, full = start.budget(decoding)
     reader, wording = Reader(model, start.source), Wording(checkpoint.tokenizer)
     ends, banned = end_ids(model), banned_ids(model)
