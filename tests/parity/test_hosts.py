@@ -1,6 +1,6 @@
 """Models of a host without a blueprint here: maps as transformers returns them, and a sentence wherever there is none.
 
-They are read from folders, as the app does: there, errors of the library's code become sentences.
+They are read from folders, as the app does.
 """
 
 from __future__ import annotations
