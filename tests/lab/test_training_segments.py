@@ -15,6 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from core.checkpoints.spec import Card, Checkpoint
+from core.run.model import call
 from core.sparse import bigbird, reformer
 from lab import evaluate, evaluate_decoders, evaluate_encoders, measures, optimizers, xlnet_model
 from lab.corpus import held_out
@@ -232,10 +233,15 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
 
     class Base:
         @staticmethod
-        def model(ids: torch.Tensor) -> Any:
-            mask = torch.zeros_like(ids)
+        def model(input_ids: torch.Tensor) -> Any:
+            mask = torch.zeros_like(input_ids)
             mask[:, 0] = 1
-            return long.model(input_ids=ids, attention_mask=torch.ones_like(ids), global_attention_mask=mask)
+            return call(
+                long.model,
+                input_ids=input_ids,
+                attention_mask=torch.ones_like(input_ids),
+                global_attention_mask=mask,
+            )
 
     monkeypatch.setattr(evaluate_encoders, "SHORT", 64)
     monkeypatch.setattr(checkpoints, "load", lambda _: Base)
