@@ -170,8 +170,7 @@ def scores_by_layer(
         NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
     """
     by_kind, model = attention_layers(given.checkpoint), given.checkpoint.model
-    with library_errors(model):
-        recorded = run_text(model, given.tensors, KEPT, segment=segment, edits=without_head(given.checkpoint))
+    recorded = run_text(model, given.tensors, KEPT, segment=segment, edits=without_head(given.checkpoint))
     if "target_mapping" in given.tensors:  # both streams of each layer
         layers = tuple(layer for of_kind in by_kind.values() for layer in of_kind)
         by_kind = {"decoder": layers, "query": layers}
