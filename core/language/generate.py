@@ -30,8 +30,8 @@ from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids,
 from core.language.decoding.rules import check, end_reason, pick
 from core.language.decoding.search import beam_steps
 from core.language.text import clean
-from core.language.tokens import Wording, max_tokens
-from core.language.types import Decoding, GenerationStep
+from core.language.tokens import Wording, describe, max_tokens, tokenize
+from core.language.types import Decoding, GenerationStep, Token
 
 MAX_CHARS = 5_000
 
@@ -161,7 +161,12 @@ def prompted(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> St
 
 
 def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> tuple[int, ...]:
-    """The ids of a prompt that leaves a position for a new token.
+    """The ids of :func:`prompt_tokens`."""
+    return tuple(token.id for token in prompt_tokens(checkpoint, prompt, code))
+
+
+def prompt_tokens(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> tuple[Token, ...]:
+    """The tokens of a prompt that leaves a position for a new token.
 
     A checkpoint with control codes needs one: ``code``, else the code at the start of the prompt, else the first of the
     card.
@@ -172,21 +177,21 @@ def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> 
         raise InputUnusable(f"{checkpoint.spec.name} predicts words of a text in any order; it does not continue one.")
     text = clean(prompt, MAX_CHARS, newlines=True)
     tokenizer = checkpoint.tokenizer
-    ids = [int(i) for i in tokenizer(text, verbose=False)["input_ids"]]
-    if len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
-        ids.pop()  # some tokenizers add an end token, and a finished text is not continued
+    tokens = list(tokenize(checkpoint, text))
+    if len(tokens) > 1 and tokens[-1].id == tokenizer.eos_token_id:
+        tokens.pop()  # some tokenizers add an end token, and a finished text is not continued
     if codes := codes_of(checkpoint):
         if code is not None and code not in codes:
             raise OutOfRange(f"{checkpoint.spec.name} has no code “{code}”. Its codes: {', '.join(codes)}.")
-        typed = ids.pop(0) if ids[0] in codes.values() else next(iter(codes.values()))
-        ids.insert(0, typed if code is None else codes[code])
+        typed = tokens.pop(0).id if tokens[0].id in codes.values() else next(iter(codes.values()))
+        tokens[:0] = describe(tokenizer, [typed if code is None else codes[code]])
     limit = max_tokens(checkpoint)
-    if limit is not None and len(ids) >= limit:
+    if limit is not None and len(tokens) >= limit:
         raise InputTooLong(
-            f"This prompt has {len(ids):,} tokens; {checkpoint.spec.name} has positions for {limit:,}, prompt and "
+            f"This prompt has {len(tokens):,} tokens; {checkpoint.spec.name} has positions for {limit:,}, prompt and "
             f"continuation together. A prompt of about {limit // 2:,} words or fewer works."
         )
-    return tuple(ids)
+    return tuple(tokens)
 
 
 def repetition(ids: Sequence[int], n: int = 3) -> float:

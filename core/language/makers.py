@@ -17,13 +17,13 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, OutOfRange
 from core.language import adapters, translate
 from core.language.fill_mask import MAX_CHARS, prepare, with_masks
-from core.language.generate import prompt_ids
+from core.language.generate import prompt_tokens
 from core.language.inputs import Inputs, one_text, pair
 from core.language.replaced import detector_probabilities
 from core.language.segments import SEGMENT, has_memory
 from core.language.tasks import tasks
 from core.language.text import clean
-from core.language.tokens import check_length, describe, tokenize
+from core.language.tokens import check_length, tokenize
 from core.language.types import Decoding
 from core.settings import settings
 from core.words import counted
@@ -83,15 +83,16 @@ def _with_replacements(checkpoint: Checkpoint, text: str, task: str | None, step
 
 
 def _prompt(checkpoint: Checkpoint, text: str, task: str | None, step: int | None) -> Inputs:
-    tokens = describe(checkpoint.tokenizer, prompt_ids(checkpoint, text))
-    return one_text(checkpoint, tokens, [len(tokens) - 1])
+    tokens = prompt_tokens(checkpoint, text)
+    return one_text(checkpoint, tokens, [len(tokens) - 1], clean(text, newlines=True))
 
 
 def _with_output(checkpoint: Checkpoint, text: str, task: str | None, step: int | None) -> Inputs:
     task = task or tasks(checkpoint)[0].slug
     request = translate.prepare(checkpoint, text, task)
     check_size(checkpoint, len(request.tokens))
-    if step is not None and not 0 <= step < (most := settings().max_attention_tokens):
+    most = settings().max_attention_tokens
+    if step is not None and not 0 <= step < most:
         raise OutOfRange(f"There is no token {step} here: tokens are counted from 0 to {most - 1}.")
     room = MAX_GENERATED if step is None else step
     steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room))) if room else []
