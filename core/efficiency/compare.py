@@ -20,9 +20,9 @@ import numpy as np
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.fill_mask import translate_masks
+from core.language.fill_mask import MaskedText, translate_masks
 from core.language.text import clean
-from core.language.tokens import check_length, label
+from core.language.tokens import check_length, label, tokenize
 from core.patterns.layout import BYTES_PER_SCORE, Sparsity, total_scores
 from core.sparse import bigbird, longformer, windowed
 from core.sparse.encoder import Logits
@@ -91,16 +91,7 @@ class Comparison:
     full: AttentionCost
 
 
-@dataclass(frozen=True, slots=True)
-class LongText:
-    """A tokenized text with its masks."""
-
-    ids: tuple[int, ...]
-    masks: tuple[int, ...]
-    text: str
-
-
-def prepare(checkpoint: Checkpoint, text: str) -> LongText:
+def prepare(checkpoint: Checkpoint, text: str) -> MaskedText:
     """Tokenize a long text with at least one mask.
 
     Raises:
@@ -109,14 +100,14 @@ def prepare(checkpoint: Checkpoint, text: str) -> LongText:
     """
     tokenizer = checkpoint.tokenizer
     text, _ = translate_masks(clean(text), str(tokenizer.mask_token))
-    ids = tuple(int(i) for i in tokenizer(text, verbose=False)["input_ids"])
-    check_length(checkpoint, len(ids))
-    masks = tuple(i for i, token in enumerate(ids) if token == tokenizer.mask_token_id)
+    tokens = tokenize(checkpoint, text)
+    check_length(checkpoint, len(tokens))
+    masks = tuple(i for i, token in enumerate(tokens) if token.id == tokenizer.mask_token_id)
     if not masks:
         raise InputUnusable("There is no masked word in this text. Type [MASK] in place of the word to be predicted.")
     if len(masks) > MAX_MASKS:
         raise InputUnusable(f"This text has {len(masks)} masks; the comparison takes up to {MAX_MASKS}.")
-    return LongText(ids, masks, text)
+    return MaskedText(text, tokens, tuple(token.id for token in tokens), masks)
 
 
 def token_counter(checkpoint: Checkpoint) -> Callable[[str], int]:
@@ -124,7 +115,7 @@ def token_counter(checkpoint: Checkpoint) -> Callable[[str], int]:
     return lambda text: len(checkpoint.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
-def global_positions(checkpoint: Checkpoint, long: LongText, words: str, start: bool) -> tuple[int, ...]:
+def global_positions(checkpoint: Checkpoint, long: MaskedText, words: str, start: bool) -> tuple[int, ...]:
     """Positions of the first token, where wanted, and of every occurrence of words, separated by commas.
 
     Raises:
@@ -148,7 +139,7 @@ def global_positions(checkpoint: Checkpoint, long: LongText, words: str, start: 
 
 
 def compare(
-    checkpoint: Checkpoint, long: LongText, sparsity: Sparsity, *, k: int = 5, progress: Progress | None = None
+    checkpoint: Checkpoint, long: MaskedText, sparsity: Sparsity, *, k: int = 5, progress: Progress | None = None
 ) -> Comparison:
     """Run sparse and full attention over ``long``.
 
@@ -164,7 +155,7 @@ def compare(
     settings = {"sparse": sparsity, "full": None}
 
     def run(variant: str, progress: LayerProgress) -> Logits:
-        return bigbird.forward(model, long.ids, long.masks, settings[variant], progress=progress)
+        return bigbird.forward(model, long.ids, long.positions, settings[variant], progress=progress)
 
     names = {variant: f"{variant.capitalize()} attention over {n:,} tokens" for variant in settings}
     runs = _passes(names, run, progress)
@@ -182,7 +173,7 @@ def compare(
 
 def compare_windows(
     checkpoint: Checkpoint,
-    long: LongText,
+    long: MaskedText,
     side: int,
     global_at: Sequence[int],
     *,
@@ -202,7 +193,7 @@ def compare_windows(
 
     def run(variant: str, progress: LayerProgress) -> Logits:
         return longformer.forward(
-            model, long.ids, long.masks, side, globals_of[variant], full=variant == "full", progress=progress
+            model, long.ids, long.positions, side, globals_of[variant], full=variant == "full", progress=progress
         )
 
     names = {variant: f"{name.capitalize()} over {n:,} tokens" for variant, name in VARIANTS.items()}
@@ -237,13 +228,13 @@ def _cost(scores: int, of_a_layer: int, peak: int) -> AttentionCost:
 
 
 def _masked_words(
-    checkpoint: Checkpoint, long: LongText, runs: Sequence[Logits], k: int, by: int, compared: tuple[int, int]
+    checkpoint: Checkpoint, long: MaskedText, runs: Sequence[Logits], k: int, by: int, compared: tuple[int, int]
 ) -> tuple[MaskedWord, ...]:
     """The masks, their words ordered by run number ``by``, with the distance between the two runs ``compared``."""
     from scipy.special import softmax
 
     masks = []
-    for row, position in enumerate(long.masks):
+    for row, position in enumerate(long.positions):
         p = softmax(np.stack([logits[row] for logits in runs]).astype(np.float64), axis=-1)  # (runs, V)
         listed = {int(i) for own in p for i in np.argsort(-own)[:k]}
         answers = [Answer(label(checkpoint.tokenizer, i), tuple(p[:, i].tolist())) for i in listed]

@@ -12,8 +12,9 @@ import torch
 
 from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
-from core.efficiency.compare import LongText, compare, prepare, token_counter
+from core.efficiency.compare import compare, prepare, token_counter
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
+from core.language.fill_mask import MaskedText
 from core.patterns.layout import Sparsity, cost
 from core.run.odd import hashing
 from core.sparse import bigbird, reformer
@@ -206,7 +207,7 @@ def test_samples_refuse() -> None:
 def test_prepare_and_its_refusals(checkpoint: Checkpoint) -> None:
     long = prepare(checkpoint, "The cat [MASK] on the <mask> mat.")
     mask = checkpoint.tokenizer.mask_token_id
-    assert [long.ids[i] for i in long.masks] == [mask, mask]
+    assert [long.ids[i] for i in long.positions] == [mask, mask]
     for text, error in (
         ("", InputEmpty),
         ("\x00 \n", InputEmpty),
@@ -221,7 +222,7 @@ def test_prepare_and_its_refusals(checkpoint: Checkpoint) -> None:
 
 def test_only_bigbird_is_compared() -> None:
     with pytest.raises(NoAttentionMatrix, match="bert"):
-        compare(tinyfamilies.make("bert"), LongText((1, 2, 3), (1,), ""), Sparsity())
+        compare(tinyfamilies.make("bert"), MaskedText("", (), (1, 2, 3), (1,)), Sparsity())
 
 
 def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
@@ -242,13 +243,14 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
     assert found.sparse.peak_bytes < found.full.peak_bytes
 
     (word,) = found.masks
-    assert word.position == long.masks[0]
+    assert word.position == long.positions[0]
     assert "[MASK]" in word.context
     assert 3 <= len(word.answers) <= 6
     full = [answer.probabilities[1] for answer in word.answers]
     assert full == sorted(full, reverse=True)
     p, q = (
-        bigbird.forward(checkpoint.model, long.ids, long.masks, how)[0].astype(np.float64) for how in (sparsity, None)
+        bigbird.forward(checkpoint.model, long.ids, long.positions, how)[0].astype(np.float64)
+        for how in (sparsity, None)
     )
     shares = [np.exp(logits) / np.exp(logits).sum() for logits in (p, q)]
     assert word.distance == pytest.approx(np.abs(shares[0] - shares[1]).sum() / 2, abs=1e-6)

@@ -10,10 +10,11 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.efficiency import samples
-from core.efficiency.compare import AttentionCost, LongText, MaskedWord, prepare, token_counter
+from core.efficiency.compare import AttentionCost, MaskedWord, prepare, token_counter
 from core.figures import sparse as figures
 from core.figures.labels import sentence, short
 from core.figures.predictions import compared_bars
+from core.language.fill_mask import MaskedText
 from core.patterns.layout import Cost
 from core.table import Table
 from core.ui.demos.cover import verdict
@@ -49,7 +50,7 @@ def text_controls(view: DemoView, positions: int) -> tuple[str, int]:
     return sample, TOKENS.with_(options=lengths, default=min(1024, lengths[-1])).draw(state)
 
 
-def long_text(view: DemoView, sample: str, length: int, clue_word: str = "") -> tuple[LongText, int | None]:
+def long_text(view: DemoView, sample: str, length: int, clue_word: str = "") -> tuple[MaskedText, int | None]:
     """The text to run, a sample or the visitor's own, and the position of a sample's clue.
 
     Args:
@@ -69,7 +70,7 @@ def pattern_picture(
     slug: str,
     kinds: NDArray[np.uint8],
     size: int,
-    long: LongText,
+    long: MaskedText,
     clue: int | None,
     *,
     listed: Sequence[int] = (1, 2, 3),
@@ -82,7 +83,7 @@ def pattern_picture(
         listed: the kinds that the legend names.
         **values: numbers in the title, the description and the note.
     """
-    marks = [(position, "mask") for position in long.masks] + ([(clue, "clue")] if clue is not None else [])
+    marks = [(position, "mask") for position in long.positions] + ([(clue, "clue")] if clue is not None else [])
     view.picture(
         slug,
         figures.pattern(kinds, size, theme=theme(), marks=marks, listed=listed),
@@ -164,7 +165,7 @@ def growth(view: DemoView, costs: Sequence[Cost], here: int, name: str) -> None:
     view.picture(f"{name}-costs", figure, figures.cost_table(costs))
 
 
-def below(view: DemoView, long: LongText, note: str, drawn: Mapping[str, Callable[[], None]]) -> None:
+def below(view: DemoView, long: MaskedText, note: str, drawn: Mapping[str, Callable[[], None]]) -> None:
     """Draw a closed expander of tabs, each filled by a function of ``drawn``; the text follows a plain ``note``."""
     tabs = st.expander(view.words.label("how")).tabs([*drawn, "The text"])
     for tab, draw in zip(tabs, drawn.values(), strict=False):

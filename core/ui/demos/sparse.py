@@ -10,13 +10,13 @@ from core import session
 from core.efficiency.compare import (
     VARIANTS,
     Comparison,
-    LongText,
     MaskedWord,
     compare,
     compare_windows,
     global_positions,
 )
 from core.figures.labels import percent
+from core.language.fill_mask import MaskedText
 from core.patterns.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
 from core.sparse import windowed as layout
 from core.sparse.longformer import shape_of, sides_of
@@ -86,7 +86,7 @@ def draw_sparse(view: DemoView) -> None:
     _below(view, comparison, long, sparsity)
 
 
-def _pattern(view: DemoView, long: LongText, sparsity: Sparsity, layer: int, head: int, clue: int | None) -> None:
+def _pattern(view: DemoView, long: MaskedText, sparsity: Sparsity, layer: int, head: int, clue: int | None) -> None:
     n = len(long.ids)
     kinds, scores = sparsity.kinds(n, layer, head), cost(n, sparsity, layer, head)
     pattern_picture(
@@ -113,7 +113,7 @@ def _comment(view: DemoView, word: MaskedWord) -> str:
     return f"{tops} {view.words.part('Moved', share=percent(word.distance))}"
 
 
-def _compared(view: DemoView, long: LongText, sparsity: Sparsity) -> Comparison | None:
+def _compared(view: DemoView, long: MaskedText, sparsity: Sparsity) -> Comparison | None:
     """The comparison, computed with a progress bar and a Stop button; None if stopped."""
     slug = view.spec.slug
     key = ("comparison", slug, session.files(slug), long.ids, sparsity)
@@ -141,7 +141,7 @@ def _clue(view: DemoView, comparison: Comparison, sparsity: Sparsity, clue: int)
     return view.words.part(f"Clue: {part}", kind=kind, heads=len(attending), all=len(kinds))
 
 
-def _below(view: DemoView, comparison: Comparison, long: LongText, sparsity: Sparsity) -> None:
+def _below(view: DemoView, comparison: Comparison, long: MaskedText, sparsity: Sparsity) -> None:
     """Draw cost against length, the formula, the library's version, what is counted, and the text."""
     least = 5 + 2 * sparsity.random_blocks
 
@@ -201,7 +201,7 @@ def draw_window(view: DemoView) -> None:
     with left:
         _window_pattern(view, long, side, global_at, clue)
         if clue is not None:
-            _distance(view, layers, side, global_at, clue, long.masks[0])
+            _distance(view, layers, side, global_at, clue, long.positions[0])
     with right:
         waiting = st.empty()
         compared = session.alone(
@@ -229,7 +229,7 @@ def draw_window(view: DemoView) -> None:
     _below_windows(view, compared, long, side, global_at)
 
 
-def _window_pattern(view: DemoView, long: LongText, side: int, global_at: tuple[int, ...], clue: int | None) -> None:
+def _window_pattern(view: DemoView, long: MaskedText, side: int, global_at: tuple[int, ...], clue: int | None) -> None:
     n = len(long.ids)
     cell, scores = max(1, -(-n // _CELLS)), layout.cost(n, side, global_at)
     pattern_picture(
@@ -268,7 +268,7 @@ def _window_comment(view: DemoView, mask: MaskedWord) -> str:
 
 
 def _below_windows(
-    view: DemoView, comparison: Comparison, long: LongText, side: int, global_at: tuple[int, ...]
+    view: DemoView, comparison: Comparison, long: MaskedText, side: int, global_at: tuple[int, ...]
 ) -> None:
     """Draw cost against length, the formula, and the text."""
 
