@@ -73,7 +73,9 @@ def named(name: str, field: str = "architecture") -> Any:
     return model_class
 
 
-def configuration(config: str, overrides: Mapping[str, Any], model_class: Any = None) -> Any:
+def configuration(
+    config: str, overrides: Mapping[str, Any], model_class: object = None
+) -> transformers.PretrainedConfig:
     """The configuration of a size: its class's defaults with ``overrides``.
 
     Args:
@@ -90,7 +92,7 @@ def configuration(config: str, overrides: Mapping[str, Any], model_class: Any = 
     return _configuration("overrides", {"config": config, **overrides}, model_class)
 
 
-def _configuration(field: str, arguments: dict[str, Any], model_class: Any) -> Any:
+def _configuration(field: str, arguments: dict[str, Any], model_class: object) -> transformers.PretrainedConfig:
     """One configuration, from the name of its class and its arguments."""
     name = arguments.pop("config")
     config_class = named(name, "config" if field == "overrides" else f"{field}.config")
@@ -103,7 +105,9 @@ def _configuration(field: str, arguments: dict[str, Any], model_class: Any) -> A
         raise RecordUnusable(f"{field}: {name} does not take them: {_first_line(error)}") from error
 
 
-def _unknown(usual: Any, arguments: Mapping[str, Any], source: str) -> Iterator[tuple[str, str]]:
+def _unknown(
+    usual: transformers.PretrainedConfig, arguments: Mapping[str, Any], source: str
+) -> Iterator[tuple[str, str]]:
     """Arguments that neither the configuration (``usual``) nor the code of the class has: (path, fault).
 
     A configuration of transformers accepts unknown arguments silently, so a misspelled size would be ignored.
@@ -117,7 +121,7 @@ def _unknown(usual: Any, arguments: Mapping[str, Any], source: str) -> Iterator[
             yield name, f"is no argument of {type(usual).__name__}{f'; is {close[0]} meant?' if close else '.'}"
 
 
-def _source(model_class: Any) -> str:
+def _source(model_class: object) -> str:
     """The source of a class's module; may be empty."""
     module = sys.modules.get(getattr(model_class, "__module__", ""))
     try:

@@ -63,7 +63,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -76,6 +76,8 @@ from transformers import (
     PreTrainedModel,
 )
 from transformers.activations import GELUActivation
+
+from core.run.model import Config, Module
 
 
 class PositionalEncoding(nn.Module):
@@ -135,7 +137,7 @@ class Transformer2017(PreTrainedModel):  # type: ignore[misc]
 
     config_class = MarianConfig
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         d_model, dropout = config.d_model, config.dropout
         reading = (d_model, config.encoder_ffn_dim, config.encoder_attention_heads, dropout)
@@ -269,7 +271,7 @@ class Adapter(nn.Module):
 class AdaptedOutput(nn.Module):
     """What ends a sub-layer: the parts of BERT's own output, with an adapter before the norm."""
 
-    def __init__(self, output: Any, size: int) -> None:
+    def __init__(self, output: Module, size: int) -> None:
         super().__init__()
         self.dense = output.dense
         self.dropout = output.dropout
@@ -280,7 +282,7 @@ class AdaptedOutput(nn.Module):
 class AdapterBertModel(BertModel):  # type: ignore[misc]
     """A BertModel with two adapters of ``config.adapter_size`` in each layer."""
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         for layer in self.encoder.layer:
             for sublayer in (layer.attention, layer):
@@ -381,7 +383,7 @@ def mask_kind(layer: int, layers: int) -> str:
 class DallEEmbeddings(nn.Module):
     """The vectors of both kinds of tokens, and of their positions."""
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
         width = config.n_embd
         self.text_token = nn.Embedding(config.vocab_size, width)
@@ -395,7 +397,7 @@ class DallEEmbeddings(nn.Module):
 class DallEAttention(nn.Module):
     """Causal attention; the class says under which of the three masks, which the shapes do not tell."""
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__()
         self.heads = config.n_head
         self.qkv = nn.Linear(config.n_embd, 3 * config.n_embd)
@@ -438,7 +440,7 @@ class DallEMLP(nn.Module):
 class DallEBlock(nn.Module):
     """One layer: attention and feed-forward, which the paper counts as two residual blocks."""
 
-    def __init__(self, config: Any, mask: str) -> None:
+    def __init__(self, config: Config, mask: str) -> None:
         super().__init__()
         self.attention_norm = nn.LayerNorm(config.n_embd)
         self.attention = _ATTENTION[mask](config)
@@ -451,7 +453,7 @@ class DallETransformer(PreTrainedModel):  # type: ignore[misc]
 
     config_class = GPT2Config
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.embeddings = DallEEmbeddings(config)
         kinds = (mask_kind(i, config.n_layer) for i in range(1, config.n_layer + 1))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty
@@ -93,7 +92,7 @@ def as_typed(checkpoint: Checkpoint, text: str, second: str | None = None) -> In
     tokenizer = checkpoint.tokenizer
     newlines = checkpoint.spec.offers("continues")
     texts = [clean(part, newlines=newlines) for part in (text, second or "") if part is text or part.strip()]
-    encoding: Any = tokenizer(*texts, return_offsets_mapping=tokenizer.is_fast, verbose=False)
+    encoding = tokenizer(*texts, return_offsets_mapping=tokenizer.is_fast, verbose=False)
     ids = encoding["input_ids"]
     check_length(checkpoint, len(ids))
     if set(ids) <= set(tokenizer.all_special_ids) - {tokenizer.unk_token_id, tokenizer.mask_token_id}:
@@ -108,7 +107,9 @@ def as_typed(checkpoint: Checkpoint, text: str, second: str | None = None) -> In
     return replace(made, tensors=tensors | made.tensors, second=start)
 
 
-def _second(tokenizer: transformers.PreTrainedTokenizerBase, encoding: Any, text: str) -> int | None:
+def _second(
+    tokenizer: transformers.PreTrainedTokenizerBase, encoding: transformers.BatchEncoding, text: str
+) -> int | None:
     """The first token of the second text; for slow tokenizers its tokens are searched for."""
     if encoding.is_fast:
         halves = encoding.sequence_ids()

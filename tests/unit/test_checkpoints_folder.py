@@ -363,8 +363,10 @@ def test_a_refusal_does_not_tell_where_the_folder_lies(bert: Path, use_checkpoin
 
 def test_a_failure_of_the_librarys_code_is_a_sentence(checkpoint_dir: Path) -> None:
     import torch
+    import transformers
 
     model = checkpoints.load("dir-tiny-bert").model
+    assert type(model) is transformers.BertForMaskedLM
     with pytest.raises(InputUnusable, match=r"code for models of the type “bert” fails on this text \(IndexError\)"):
         call(model, input_ids=torch.tensor([[10**6]]))
 
