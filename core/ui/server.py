@@ -76,8 +76,8 @@ _SCRIPTS = (
 placeholder of another height."""
 PRIVATE = ("/metrics", "/_stcore/metrics")
 """Paths that answer 404 unless the host opens them."""
-_FILES = ("static", "media", "component", "vendor", "app")
-"""First parts of Streamlit's paths of files, beside those that begin with an underscore."""
+_FILES = ("static", "media", "component", "vendor", "app", "auth")
+"""First parts of Streamlit's paths of files and of a log-in, beside those that begin with an underscore."""
 _FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-real-ip"}
 """Headers of a request that came through a proxy."""
 

@@ -417,5 +417,5 @@ def test_a_path_below_a_page_gets_a_sentence_and_a_way_home() -> None:
     assert (status, headers["content-type"].partition(";")[0]) == (404, "text/html")
     assert "There is no page at this address." in text
     assert '<a href="/">Home</a>' in text
-    for path in ("/attention", "/static/js/index.js", "/_stcore/health"):
+    for path in ("/attention", "/static/js/index.js", "/_stcore/health", "/auth/login", "/auth/logout"):
         assert "There is no page" not in answer(path, accept="text/html")[2]
