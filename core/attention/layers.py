@@ -79,6 +79,7 @@ def weights_returned(given: Inputs) -> dict[MapKind, list[Tensor]]:
         NoAttentionMatrix: not every layer has weights, or they are not shares of attention, query by key.
     """
     checkpoint = given.checkpoint
+    refuse(checkpoint.model.config.model_type)
     output = run(checkpoint.model, {**given.tensors, "output_attentions": True}).output
     found = returned(output, checkpoint.spec.family.sides)
     n, last = len(given.of_text), len(given.tokens)
@@ -101,7 +102,6 @@ def weights_returned(given: Inputs) -> dict[MapKind, list[Tensor]]:
 def _check_count(model: Model, layers: Sequence[Tensor]) -> None:
     """Raise :class:`core.errors.NoAttentionMatrix` where not every layer has weights."""
     if not layers:
-        refuse(model.config.model_type)
         raise NoAttentionMatrix("This model returns no attention weights. Choose another live model.")
     if not model.config.is_encoder_decoder and len(layers) < (count := count_layers(model.config)):
         raise NoAttentionMatrix(

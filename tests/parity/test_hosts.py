@@ -163,6 +163,7 @@ def test_maps_are_those_that_the_library_returns(name: str, host: Callable[[str]
         ("encoder fnet", "Fourier transform"),
         ("encoder funnel", "no matrix of attention from every token to every token"),
         ("decoder mamba", "a state of a fixed size"),
+        ("decoder rwkv", "RWKV carries a state"),
         ("both led", "within parts of the text"),
         ("both prophetnet", "no shares"),
     ],
