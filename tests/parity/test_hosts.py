@@ -172,6 +172,9 @@ def test_where_there_is_no_map_a_sentence_says_why(name: str, said: str, host: C
     checkpoint = host(name)
     with pytest.raises(NoAttentionMatrix, match=said):
         capture(checkpoint, PLAIN, target="The dog." if checkpoint.spec.kind == "seq2seq-lm" else None)
+    if checkpoint.spec.kind != "seq2seq-lm":
+        with pytest.raises(NoAttentionMatrix, match=said):
+            word_attention(checkpoint, PLAIN)
 
 
 def test_what_runs_without_a_cache_is_said(host: Callable[[str], Checkpoint]) -> None:
