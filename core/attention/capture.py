@@ -37,10 +37,10 @@ import numpy as np
 from core.arrays import Bools, Floats
 from core.attention.layers import (
     has_blueprint,
+    one_prediction,
     plan_of,
     refuse,
     weights_returned,
-    without_head,
 )
 from core.attention.scores import attention_layers, notes_of, stacked
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind, frozen, map_note
@@ -101,7 +101,7 @@ def _maps(given: Inputs, *, vectors: bool) -> dict[MapKind, AttentionMap]:
         return _returned_maps(given, axes)
     keep = {"pattern", "mask", *(("q", "k", "terms") if vectors else ())}
     with torch.inference_mode(), through(checkpoint, given.task):
-        recorded = run_text(checkpoint.model, given.tensors, keep, edits=without_head(checkpoint))
+        recorded = run_text(checkpoint.model, given.tensors, keep, edits=one_prediction(checkpoint))
     return {kind: _map_of(given, recorded, kind, *names) for kind, names in axes.items()}
 
 

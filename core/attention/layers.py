@@ -48,7 +48,7 @@ def plan_of(checkpoint: Checkpoint) -> Plan:
     return prepare(checkpoint.model, checkpoint.spec.family.sides)
 
 
-def without_head(checkpoint: Checkpoint) -> dict[Site, Edit]:
+def one_prediction(checkpoint: Checkpoint) -> dict[Site, Edit]:
     """The edit of a pass that is not asked for predictions: the head reads the first position alone."""
     return {Site(stacks(checkpoint)[-1].kind, 0, "final"): lambda states: states[:, :1]}
 

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.arrays import Floats
-from core.attention.layers import plan_of, refuse, without_head
+from core.attention.layers import one_prediction, plan_of, refuse
 from core.attention.trace import MapKind, frozen, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
@@ -170,7 +170,7 @@ def scores_by_layer(
         NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
     """
     by_kind, model = attention_layers(given.checkpoint), given.checkpoint.model
-    recorded = run_text(model, given.tensors, KEPT, segment=segment, edits=without_head(given.checkpoint))
+    recorded = run_text(model, given.tensors, KEPT, segment=segment, edits=one_prediction(given.checkpoint))
     if "target_mapping" in given.tensors:  # both streams of each layer
         layers = tuple(layer for of_kind in by_kind.values() for layer in of_kind)
         by_kind = {"decoder": layers, "query": layers}

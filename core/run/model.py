@@ -109,7 +109,7 @@ class Model(Protocol):
     def __getattr__(self, name: str) -> Any: ...
 
 
-Inputs = Mapping[str, Any]
+Tensors = Mapping[str, Any]
 """The arguments of a forward pass by name: tensors, and settings of the pass."""
 
 FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError)

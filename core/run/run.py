@@ -35,7 +35,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from core.lazy import Tensor, torch
-from core.run.model import Inputs, Model, Output, call
+from core.run.model import Model, Output, Tensors, call
 
 Kind = Literal["encoder", "decoder", "cross", "query"]
 """A stack of layers, or the cross-attention of a decoder, or the query stream of XLNet.
@@ -81,6 +81,7 @@ class Run:
     """While one of XLNet's two streams passes their common modules: its kind, in place of that of the stack."""
     output: Output = field(init=False, repr=False)
     _calls: dict[tuple[int, str], int] = field(default_factory=dict)
+    _edited: set[Site] = field(default_factory=set)
 
     def __getitem__(self, site: tuple[Kind, int, str]) -> Tensor:
         return self.tensors[Site(*site)]
@@ -110,9 +111,15 @@ class Run:
         """The tensor that the pass goes on with at a site; recorded as it is after an edit."""
         if site in self.edits:
             tensor = self.edits[site](tensor)
+            self._edited.add(site)
         if self.keeps(site):
             self.tensors[site] = tensor.detach()
         return tensor
+
+    def check(self) -> None:
+        """Raise ``LookupError`` for an edit whose site the pass did not have: it would pass for one without effect."""
+        if missed := self.edits.keys() - self._edited:
+            raise LookupError(f"This pass has no {min(missed)}.")
 
     def layer_of(self, module: object, name: str, layers: tuple[int, ...]) -> int:
         """The layer of this call of a module: layers that share one (ALBERT) call it in turn."""
@@ -148,7 +155,7 @@ def recording(keep: Collection[str | Site] = (), edits: Mapping[Site, Edit] | No
 
 def run(
     model: Model,
-    inputs: Inputs,
+    inputs: Tensors,
     *,
     keep: Collection[str | Site] = (),
     edits: Mapping[Site, Edit] | None = None,
@@ -157,8 +164,12 @@ def run(
 
     Args:
         model: of a loaded checkpoint, or a part of it, such as its encoder.
+
+    Raises:
+        LookupError: the pass does not have the site of an edit.
     """
     signature = inspect.signature(model.forward).parameters
     with recording(keep, edits) as recorded:
         recorded.output = call(model, **({name: False for name in _CACHES if name in signature} | dict(inputs)))
+    recorded.check()
     return recorded

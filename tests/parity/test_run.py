@@ -142,3 +142,9 @@ def test_an_exception_leaves_nothing_behind() -> None:
     assert CURRENT.get() is None
     with torch.inference_mode():
         torch.testing.assert_close(checkpoint.model(**inputs).logits, before, atol=0, rtol=0)
+
+
+def test_an_edit_of_a_site_that_a_pass_lacks_is_refused() -> None:
+    checkpoint, ids = tinyfamilies.make("bert"), torch.arange(5, 9)[None]
+    with pytest.raises(LookupError, match="layer=7"):
+        run(checkpoint.model, {"input_ids": ids}, edits={Site("encoder", 7, "z"): torch.zeros_like})

@@ -163,7 +163,7 @@ def without(checkpoint: Checkpoint, off: Sequence[Collection[Head]]) -> dict[Sit
     for row, ablated in enumerate(off):
         for kind, layer, head in ablated:
             both = checkpoint.spec.offers("two streams") and kind == "encoder"
-            for stream in (*STREAMS, kind) if both else (kind,):
+            for stream in STREAMS if both else (kind,):
                 gate = gates.setdefault(Site(stream, layer, "z"), torch.ones(len(off), heads[kind, layer]))
                 gate[row, head] = 0
     return {site: partial(_gated, gate[:, None, :, None]) for site, gate in gates.items()}

@@ -33,7 +33,7 @@ from core.attention.inside.steps import (
     remark,
     step,
 )
-from core.attention.layers import blueprint_of, without_head
+from core.attention.layers import blueprint_of, one_prediction
 from core.attention.scores import KEPT, AttentionScores, attention_layers, scores_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
@@ -115,7 +115,7 @@ def blocks(given: Inputs, side: Side, numbers: Sequence[int]) -> tuple[Block, ..
     keep |= {Site(side, number - 1, "resid_mid") for number in numbers}  # a Reformer's first stream
     with through(checkpoint, given.task):
         keep |= {Site(side, 0, name) for name in OF_STACK}
-        recorded = run(checkpoint.model, given.tensors, keep=keep, edits=without_head(checkpoint))
+        recorded = run(checkpoint.model, given.tensors, keep=keep, edits=one_prediction(checkpoint))
     scenes = [
         (Scene(recorded, checkpoint.model, plan, attn, given.task), across[attn.layer] if across else None)
         for attn in (own[number] for number in numbers)
