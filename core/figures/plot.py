@@ -6,7 +6,6 @@ layout are passed together: ``update_layout`` and ``add_trace`` would validate e
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
@@ -42,8 +41,7 @@ ROWS: Json = TURNED | BARE | {"ticklabelstandoff": 6}
 
 def figure(theme: Theme, traces: Sequence[Trace], **layout: object) -> go.Figure:
     """The figure of ``traces``, each a dictionary with its type, on the template of ``theme``."""
-    if "pandas" in sys.modules:  # plotly takes a module that another thread still imports for a whole one
-        import_module("pandas")
+    import_module("pandas")  # plotly takes a module that another thread still imports, or begins to, for a whole one
     look = template(theme.name)
     made = go.Figure(data=list(traces), layout=layout)
     made.layout._props["template"] = deepcopy(look)  # to validate it anew takes ten times as long as all else

@@ -453,7 +453,8 @@ def sentence_typed(text: str, page: str, name: str) -> None:
     st.session_state[_SENTENCE] = Sentence(text, page, name)
     if former is None:
         return
-    for slot, stored in st.session_state.items():
+    for slot in list(st.session_state):
+        stored = st.session_state.get(slot)  # a widget that is no longer drawn has a key, and no value
         if isinstance(stored, _Stored) and slot != _slot(page):
             held = (former.text, without_masks(former.text))
             stored.values = {key: None if value in held else value for key, value in stored.values.items()}

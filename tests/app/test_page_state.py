@@ -199,3 +199,30 @@ def test_a_link_that_spells_out_a_default_stays_as_it_is_until_something_changes
     assert link(at) == {"beams": "6"}
     at.slider[0].set_value(4).run()
     assert not at.query_params
+
+
+def test_a_widget_that_has_a_key_and_no_value_keeps_no_sentence_from_its_pages() -> None:
+    """Streamlit lists the key of a widget that is no longer drawn, and raises KeyError for its value."""
+    from core.ui import links
+
+    class Session(dict[str, object]):
+        def __getitem__(self, key: str) -> object:
+            if key == "gone":
+                raise KeyError(key)
+            return super().__getitem__(key)
+
+        def get(self, key: str, default: object = None) -> object:
+            try:
+                return self[key]
+            except KeyError:
+                return default
+
+        def items(self) -> object:
+            return ((key, self[key]) for key in self)
+
+    other = fresh(text="Long ago").session_state["links.decoder"]
+    assert other.values["text"] == "Long ago"
+    with patch.object(links.st, "session_state", Session(gone=None, **{"links.decoder": other})):
+        links.sentence_typed("Long ago", "encoder", "text")
+        links.sentence_typed("Then", "encoder", "text")
+    assert other.values["text"] is None
