@@ -6,6 +6,9 @@ from playwright.sync_api import BrowserContext, Page, ViewportSize
 
 from core.webpage import data_url
 
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+"""What a page draws once it knows its size is drawn: a busy browser comes to it after the page has loaded."""
+
 
 def open_alone(bare: BrowserContext, html: str, viewport: ViewportSize | None = None) -> tuple[Page, list[str]]:
     """The page as the app shows it, from a ``data:`` address; and what it asked for, complained of, or put up."""
@@ -18,4 +21,5 @@ def open_alone(bare: BrowserContext, html: str, viewport: ViewportSize | None = 
     page.on("dialog", lambda dialog: (trouble.append("dialog"), dialog.dismiss()))
     page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
     page.goto(data_url(html))
+    page.evaluate(DRAWN)
     return page, trouble

@@ -249,9 +249,11 @@ def test_walked_by_keyboard(bare: BrowserContext) -> None:
 
 def test_pointed_at(bare: BrowserContext) -> None:
     page, trouble = open_alone(bare, grid.render(_map(), theme="dark"))
+    page.wait_for_function("overview.boxes")
     box = page.evaluate("overview.boxes[5]")
     page.locator("#all").click(position={"x": box["x"] + 9, "y": box["y"] + 9})
     expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
+    page.wait_for_function("layout")
     place = page.evaluate("layout")
     at = {"x": place["side"] + 1.5 * place["cell"], "y": place["top"] + 2.5 * place["cell"]}
     page.locator("#one").hover(position=at)
@@ -372,6 +374,7 @@ def test_the_picture_follows_the_keys(bare: BrowserContext) -> None:
     page, trouble = open_alone(bare, grid.render(found), viewport={"width": 800, "height": 500})
     page.locator("#all").press("PageDown")
     expect(page.get_by_role("status")).to_contain_text("Layer 12, head 1.")
+    page.wait_for_function("overview.boxes")
     bottom = page.evaluate("by('all').getBoundingClientRect().top + overview.boxes[33].y + overview.boxes[33].height")
     assert bottom <= 500
     assert trouble == []
