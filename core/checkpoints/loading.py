@@ -1,4 +1,4 @@
-"""Loads a checkpoint: evaluation mode, eager attention, float32, on the CPU, from local files alone.
+"""Loads a checkpoint: evaluation mode, float32, on the CPU, from local files alone.
 
 Only safetensors are read, and no code of a checkpoint runs. A model that lacks weights of its architecture is refused,
 since transformers would initialize them at random.

@@ -124,7 +124,7 @@ models = Memory()
 
 
 def load(slug: str, part: Part | None = None) -> Checkpoint:
-    """The checkpoint of that slug, loaded once for all visitors: read-only, evaluation mode, eager attention, float32.
+    """The checkpoint of that slug, loaded once for all visitors: read-only, in evaluation mode, float32.
 
     ``part`` is one of its spec's ``parts``: the model beside the main one.
 
