@@ -239,6 +239,7 @@ def test(arguments: list[str]) -> None:
         ("ruff format", ["ruff", "format", "--check", "."]),
         ("codespell", ["codespell"]),
         ("import-linter", ["lint-imports"]),
+        ("rules of ours", ["python", "scripts/lint.py"]),
     ):
         say(f"== {name}")
         code = subprocess.run([str(folder / command[0]), *command[1:]], cwd=ROOT).returncode

@@ -1,7 +1,5 @@
 """A page's state and its URL: links are taken over, written back, and set anew."""
 
-import re
-from pathlib import Path
 from unittest.mock import patch
 
 from streamlit.testing.v1 import AppTest
@@ -149,14 +147,6 @@ def test_a_link_to_the_page_where_it_stands_is_read_and_leaves_no_mark() -> None
     assert at.slider[0].value == 2
     assert link(at) == {"beams": "2"}
     assert not at.warning
-
-
-def test_links_of_the_app_go_through_one_function() -> None:
-    """Only that one marks a link to the page where it stands, without which it would be taken for a click."""
-    root = Path(__file__).parents[2]
-    files = [root / "app.py", *(root / "pages").glob("*.py"), *(root / "core").rglob("*.py")]
-    calls = re.compile(r"\b(page_link|switch_page)\([^)]*query_params", re.DOTALL)
-    assert [file.name for file in files if calls.search(file.read_text(encoding="utf-8"))] == ["links.py"]
 
 
 def test_a_refused_value_gets_a_sentence_shown_as_typed() -> None:

@@ -49,17 +49,6 @@ def test_streamlit_has_the_same_colors(look: Theme) -> None:
     assert (CONFIG["font"], CONFIG["codeFont"]) == (FONT, MONO)
 
 
-def test_no_other_module_holds_a_color() -> None:
-    found = {
-        f"{path.relative_to(ROOT)}:{number}"
-        for path in (*(ROOT / "core").rglob("*.py"), *(ROOT / "assets" / "styles").glob("*.css"))
-        if path != ROOT / "core" / "theme.py"
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if re.search(r"(?<![\w&])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b", line)
-    }
-    assert not found
-
-
 @BOTH
 def test_words_and_what_is_secondary_can_be_read(look: Theme) -> None:
     for ground in (look.ground, look.raised):

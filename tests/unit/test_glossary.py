@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from html import escape
 from pathlib import Path
 
@@ -166,31 +165,3 @@ def test_an_unknown_field_or_neighbor_is_refused(tmp_path, monkeypatch: pytest.M
     file.write_text('[[terms]]\nslug = "a"\nname = "A"\n')
     with pytest.raises(BadData, match="text: is missing"):
         glossary.terms.__wrapped__()
-
-
-_DRAWN = {"caption", "markdown", "info", "warning", "error", "success"}
-
-
-def _unlinked(path: Path) -> list[str]:
-    """Calls that draw a literal sentence of ours with a term in it, and do not hand it to the glossary."""
-    pattern, names = ui.names_pattern()
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _DRAWN):
-            continue
-        if "terms(" in ast.unparse(node):
-            continue
-        parts = (part.value for argument in node.args for part in ast.walk(argument) if isinstance(part, ast.Constant))
-        for match in pattern.finditer(" ".join(part for part in parts if isinstance(part, str))):
-            if match.group("term") and ui.meant(match.group("term"), names):
-                found.append(f"{path.name}:{node.lineno}: {match.group('term')}")
-    return found
-
-
-def test_no_sentence_of_ours_with_a_term_goes_past_the_glossary(tmp_path: Path) -> None:
-    sources = sorted((ROOT / "core" / "ui").rglob("*.py"))
-    assert len(sources) > 80
-    assert [line for path in sources for line in _unlinked(path)] == []
-    past = tmp_path / "past.py"
-    past.write_text('st.caption(f"{n} of the softmax.")\nst.info(terms("A softmax."))\n', encoding="utf-8")
-    assert _unlinked(past) == ["past.py:1: softmax"]

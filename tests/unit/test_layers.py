@@ -6,7 +6,6 @@ happens inside a function, or one that a library makes.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
@@ -210,19 +209,3 @@ def test_the_probe_sees_what_is_imported() -> None:
     found = brought({"light": "import tomllib", "heavy": "import scipy", "again": "import scipy", "wrong": "1 / 0"})
     assert [names & HEAVY for _, names in found.values()] == [set(), {"scipy"}, set(), set()]
     assert ["ZeroDivisionError" in failure for failure, _ in found.values()] == [False, False, False, True]
-
-
-def test_tests_use_published_names_of_core() -> None:
-    private = []
-    for path in (ROOT / "tests").rglob("*.py"):
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-        froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and str(node.module).startswith("core")]
-        names = {alias.asname or alias.name for node in froms for alias in node.names}
-        used = [name for name in names if name.startswith("_")]
-        fields = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
-        used += [field.attr for field in fields if field.value.id in names and field.attr != "_from_config"]  # not ours
-        for call in (node for node in nodes if isinstance(node, ast.Call) and len(node.args) > 1):
-            if ast.unparse(call.func).endswith("setattr") and ast.unparse(call.args[0]) in names:
-                used.append(ast.literal_eval(call.args[1]))
-        private += [f"{path.name}: {name}" for name in used if name.startswith("_") and not name.endswith("__")]
-    assert private == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,30 +82,6 @@ def test_names_of_systems_and_models_are_no_terms() -> None:
     names = {found.name for found in (*catalogue.systems(), *checkpoints.available())}
     assert len(names) > 60
     assert [name for name in names if "/glossary" in quoting_terms(f"{name} keeps nothing.")] == []
-
-
-_PLAIN = {
-    "core/ui/lessons/lessons.py": 1,  # a note, linked where the lesson is ours
-    "core/ui/links.py": 1,  # names parameters of a link and their values, as they would be typed
-    "core/ui/quiz.py": 2,  # a verdict, whose caller links what is ours in it
-    "core/ui/room.py": 1,  # above the page, which has not begun
-    "core/ui/search.py": 1,  # in the sidebar, where the page has not begun
-}
-
-
-def _past(source: str) -> int:
-    """Calls that draw a notice and do not hand its text to the glossary."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    drawn = [call for call in calls if ast.unparse(call.func) in ("st.info", "st.warning", "st.error", "st.success")]
-    return sum("terms(" not in ast.unparse(call.args[0]) for call in drawn)
-
-
-def test_no_notice_goes_past_the_glossary() -> None:
-    sources = (*(ROOT / "core" / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py")
-    assert len(sources) > 80
-    found = {str(path.relative_to(ROOT)): _past(path.read_text(encoding="utf-8")) for path in sources}
-    assert {path: count for path, count in found.items() if count} == _PLAIN
-    assert _past('st.warning(plain(str(error)))\nst.info(terms("A softmax."))') == 1
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import math
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -107,27 +105,7 @@ def test_the_head_of_a_long_table_and_of_a_wide_one() -> None:
     assert table.head(2, 1) == Table((), ())
 
 
-def written(attributes: set[str]) -> Iterator[tuple[str, str]]:
-    """Modules of core that use one of the attributes, with the attribute."""
-    for path in sorted(CORE.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if not any(name in text for name in attributes):
-            continue  # most are not worth parsing
-        for node in ast.walk(ast.parse(text)):
-            names = [node.attr] if isinstance(node, ast.Attribute) else []
-            if isinstance(node, ast.ImportFrom) and node.module in ("csv", "streamlit"):
-                names = [name.name for name in node.names]
-            for name in attributes.intersection(names):
-                yield path.relative_to(CORE).as_posix(), name
-
-
-def test_nothing_else_writes_csv() -> None:
-    found = set(written({"writer", "DictWriter", "to_csv"}))
-    assert {path for path, _ in found} == {"table.py"}
-
-
-def test_every_download_and_every_table_of_a_figure_is_in_one_menu() -> None:
-    assert set(written({"download_button"})) == {("ui/export.py", "download_button")}
+def test_every_table_of_a_figure_and_the_buttons_of_drawings_are_in_one_menu() -> None:
     pages = [*(ASSETS / "components").rglob("*.html")]
     named = {path for path in (*CORE.rglob("*.py"), *pages) if re.search('[">]As a table', path.read_text("utf-8"))}
     assert named == {CORE / "ui/panel.py"}
@@ -141,10 +119,6 @@ def test_what_a_page_offers_stands_in_its_menu_by_key() -> None:
     download("HTML", "<p>", "stem", "key")
     download("CSV", "a", "stem", "other")
     assert list(files) == ["key", "other"]
-
-
-def test_every_table_to_sort_is_drawn_with_its_download() -> None:
-    assert {path for path, _ in written({"dataframe"})} == {"ui/tables.py"}
 
 
 class _Tags(HTMLParser):
