@@ -17,16 +17,16 @@ def _schema(source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchem
     number = get_args(get_args(source)[1])[0]  # NDArray[number] is ndarray[shape, dtype[number]]
     parts = handler.generate_schema(tuple[tuple[int, ...], Base64Bytes])
 
-    def read(parts: tuple[tuple[int, ...], bytes]) -> NDArray[Any]:
+    def from_parts(parts: tuple[tuple[int, ...], bytes]) -> NDArray[Any]:
         return np.frombuffer(parts[1], number).reshape(parts[0])
 
-    def write(values: NDArray[Any]) -> tuple[tuple[int, ...], bytes]:
+    def to_parts(values: NDArray[Any]) -> tuple[tuple[int, ...], bytes]:
         return values.shape, values.astype(number, casting="same_kind", copy=False).tobytes()
 
     return core_schema.json_or_python_schema(
-        core_schema.no_info_after_validator_function(read, parts),
+        core_schema.no_info_after_validator_function(from_parts, parts),
         core_schema.is_instance_schema(np.ndarray),
-        serialization=core_schema.plain_serializer_function_ser_schema(write, return_schema=parts),
+        serialization=core_schema.plain_serializer_function_ser_schema(to_parts, return_schema=parts),
     )
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from core import checkpoints
-from core.attention.disentangled import read, supported
+from core.attention.disentangled import run_with_terms, supported
 from core.checkpoints.spec import Checkpoint
 from core.language import permuted
 from core.language.adapters import tasks
@@ -112,7 +112,7 @@ class _Without:
         self._others = [other for other in COMPONENTS if other != part]
 
     def __call__(self, ids: Tensor) -> Any:
-        return SimpleNamespace(logits=self.model.cls(read(self.model, ids, self._others).states))
+        return SimpleNamespace(logits=self.model.cls(run_with_terms(self.model, ids, self._others).states))
 
 
 def held_out_side(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Examples]]:

@@ -223,7 +223,7 @@ def cli_heads(
         roles: list[Row] = []
         for name, files in banks.items():
             total = sum(min(treebanks.count(path), sentences or 10**9) for path in files)
-            read = chain.from_iterable(islice(treebanks.read(path), sentences) for path in files)
+            read = chain.from_iterable(islice(treebanks.read_treebank(path), sentences) for path in files)
             measured = measure(checkpoint, tqdm(read, f"{spec.slug}, {name}", total, disable=None))
             rows.extend(relation_rows(name, measured.relations))
             roles.extend(role_rows(name, measured.roles))

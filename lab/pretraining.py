@@ -176,7 +176,7 @@ def sentences(checkpoint: Checkpoint, corpus: Path, seed: int) -> LabeledSet:
     begin with a token each."""
     sides = []
     for name, order, count in (("train", seed, LABELED), ("held out", 0, HELD_OUT)):
-        parsed = list(treebank.read(texts.open_file(corpus, TREEBANK[name])))
+        parsed = list(treebank.read_treebank(texts.open_file(corpus, TREEBANK[name])))
         random.Random(order).shuffle(parsed)
         chosen: list[Example] = []
         for sentence in parsed:

@@ -88,7 +88,7 @@ Labeled = tuple[str, Sequence[tuple[int, int]], Mapping[str, Sequence[str]]]
 
 def annotated() -> Iterator[Labeled]:
     """The treebank's sentences, with the classes of `TASKS`."""
-    for sentence in treebank.read(treebank.SHIPPED):
+    for sentence in treebank.read_treebank(treebank.SHIPPED):
         yield sentence.text, sentence.spans, {task: classes(sentence, task) for task in TASKS}
 
 
@@ -141,7 +141,7 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
 @lru_cache(maxsize=1)
 def sentences() -> tuple[str, ...]:
     """The set of sentences; needs neither torch nor transformers."""
-    result = [sentence.text for sentence in treebank.read(treebank.SHIPPED)]
+    result = [sentence.text for sentence in treebank.read_treebank(treebank.SHIPPED)]
     for name in ("everyday.tsv", "everyday-2.tsv"):
         rows = rows_of(ASSETS / "cloze" / name, "\t")
         result += [row["sentence"].replace(GAP, row["answers"].split()[0]) for row in rows]

@@ -255,9 +255,9 @@ def spec_of(name: str, kind: Kind, **fields: Any) -> CheckpointSpec:
 
 def loaded(folder: Path, kind: Kind, name: str = "Tiny", **fields: Any) -> Checkpoint:
     """The model of a folder of `tests.tiny`, as the app loads it."""
-    from core.checkpoints.loading import read
+    from core.checkpoints.loading import read_checkpoint
 
-    return read(replace(spec_of(name, kind, **fields), location=str(folder)))
+    return read_checkpoint(replace(spec_of(name, kind, **fields), location=str(folder)))
 
 
 def build(family: Family, settings: dict[str, Any]) -> Any:

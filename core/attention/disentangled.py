@@ -35,7 +35,7 @@ class ScoredPass:
 
 
 def supported(model: Model) -> bool:
-    """Whether `read` can decompose the model's scores."""
+    """Whether `run_with_terms` can decompose the model's scores."""
     config = model.config
     return bool(
         config.model_type == "deberta-v2"
@@ -44,7 +44,7 @@ def supported(model: Model) -> bool:
     )
 
 
-def read(model: Model, ids: Tensor, parts: Collection[str] = COMPONENTS) -> ScoredPass:
+def run_with_terms(model: Model, ids: Tensor, parts: Collection[str] = COMPONENTS) -> ScoredPass:
     """Run a DeBERTa base model over one text with the score terms in ``parts`` alone; the model is not changed.
 
     Args:
@@ -102,7 +102,7 @@ def score_components(checkpoint: Checkpoint, text: str) -> ScoreComponents:
         NoAttentionMatrix: the model's scores have no such terms.
     """
     given = _inputs(checkpoint, text)
-    reading = read(checkpoint.model, given.tensors["input_ids"])
+    reading = run_with_terms(checkpoint.model, given.tensors["input_ids"])
     return ScoreComponents(
         given.labels,
         frozen(reading.scores.float().numpy()),
@@ -126,7 +126,9 @@ def predict_without_components(checkpoint: Checkpoint, text: str, k: int = 5) ->
     assert head is not None  # both model classes have one
     out = []
     for ablated in ("", *COMPONENTS):
-        states = read(model, given.tensors["input_ids"], [part for part in COMPONENTS if part != ablated]).states
+        states = run_with_terms(
+            model, given.tensors["input_ids"], [part for part in COMPONENTS if part != ablated]
+        ).states
         best = head(states[:, [given.position]])[0, 0].detach().float().softmax(-1).topk(k)
         words = tuple(label(checkpoint.tokenizer, i) for i in best.indices.tolist())
         out.append(ComponentAblation(ablated, words, tuple(best.values.tolist())))

@@ -55,7 +55,7 @@ MAX_MODULES = 20_000
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
-def read(spec: CheckpointSpec) -> Checkpoint:
+def read_checkpoint(spec: CheckpointSpec) -> Checkpoint:
     """Load ``spec``; :func:`core.checkpoints.load` caches the result.
 
     Raises :class:`CheckpointUnavailable` where something must first be installed, trained or downloaded, and

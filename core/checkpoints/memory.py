@@ -74,7 +74,7 @@ class Memory:
             if self._loaded.pop(spec.slug, None):
                 interpreter.thaw()
             self._make_room(budget - need)
-        checkpoint = self.read(spec)
+        checkpoint = self.read_checkpoint(spec)
         with self._lock:
             size = max(need, model_bytes(checkpoint))
             self._make_room(budget - size)
@@ -99,10 +99,10 @@ class Memory:
         with self._lock:
             self._loaded.clear()
 
-    def read(self, spec: CheckpointSpec) -> Checkpoint:
+    def read_checkpoint(self, spec: CheckpointSpec) -> Checkpoint:
         if (threads := configuration.settings().threads) is not None:
             torch.set_num_threads(threads)
-        return loading.read(spec)
+        return loading.read_checkpoint(spec)
 
     def _estimate(self, spec: CheckpointSpec) -> int:
         """Bytes of the model, once loaded."""

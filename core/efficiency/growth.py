@@ -52,7 +52,7 @@ def bytes_a_token(model: Model, ids: Sequence[int], source: Sequence[int] | None
     if has_memory(model) or not caches(model):
         return None
     reader = Reader(model, source)
-    reader.read(torch.tensor([list(ids[:4])], device=model.device))
+    reader.next_logits(torch.tensor([list(ids[:4])], device=model.device))
     return round(reader.cached_bytes() / len(ids[:4]))
 
 

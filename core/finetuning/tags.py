@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
-from core.attention.roles.treebank import SHIPPED, read
+from core.attention.roles.treebank import SHIPPED, read_treebank
 from core.finetuning.examples import Example, LabeledSet
 
 NAME, EPOCHS = "tags", 6
@@ -24,7 +24,7 @@ HELD_OUT = 3
 @lru_cache(maxsize=1)
 def treebank() -> LabeledSet:
     """The sentences with their words' tags."""
-    examples = [Example("", sentence.text, sentence=sentence) for sentence in read(SHIPPED)]
+    examples = [Example("", sentence.text, sentence=sentence) for sentence in read_treebank(SHIPPED)]
     held_out = tuple(examples[HELD_OUT - 1 :: HELD_OUT])
     return LabeledSet(tuple(example for example in examples if example not in held_out), held_out)
 

@@ -118,7 +118,7 @@ def _rows(
     known = reader.read_each(tensor([[*start.prompt, *forced[:-1]]], device=model.device), len(forced))
     while live:
         # one row at first, then one for each text
-        scores = ban_tokens(next(known) if index < len(forced) else reader.read(feed), banned)
+        scores = ban_tokens(next(known) if index < len(forced) else reader.next_logits(feed), banned)
         forced_id = forced[index] if index < len(forced) else None
         running: list[int] = []
         for number, row in enumerate(live):

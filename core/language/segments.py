@@ -67,7 +67,7 @@ def longest_memory(model: Model) -> int | None:
     return int(model.config.mem_len) if model.config.mem_len else None
 
 
-def read(
+def run_segments(
     model: Model,
     ids: Tensor,
     mems: Sequence[Tensor] | None = None,
@@ -107,13 +107,13 @@ def run_text(
     Args:
         inputs: as of `core.run.run.run`.
         keep: names of sites.
-        segment, memory: as of :func:`read`.
+        segment, memory: as of :func:`run_segments`.
         edits: as of `core.run.run.run`.
     """
     ids = inputs["input_ids"]
     if not has_memory(model) or inputs.get("mems") is not None or ids.shape[1] <= segment:
         return run(model, inputs, keep=keep, edits=edits)
-    outputs = read(model, ids, segment=segment, memory=memory)
+    outputs = run_segments(model, ids, segment=segment, memory=memory)
     sizes, runs = [], []
     for part in torch.split(ids, segment, dim=1):
         with recording(keep, edits) as recorded:
@@ -148,7 +148,7 @@ def costs(model: Model, ids: Sequence[int], *, segment: int = SEGMENT, memory: i
     with torch.inference_mode():
         inputs = torch.tensor([list(ids)], device=model.device)
         log_probs: list[float] = []
-        for number, out in enumerate(read(model, inputs[:, :-1], segment=segment, memory=memory)):
+        for number, out in enumerate(run_segments(model, inputs[:, :-1], segment=segment, memory=memory)):
             logs = out.logits[0].float().log_softmax(-1)
             first = number * segment + 1
             labels = inputs[0, first : first + len(logs)]

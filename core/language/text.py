@@ -124,19 +124,21 @@ class Window:
     """Tokens of the whole text."""
 
 
-def window(text: str, read: Count, own: Count, most: int, first: int | None = None, last: int | None = None) -> Window:
-    """The part of ``text`` from about token ``first`` to at most ``last``, with at most ``most`` tokens by ``read``.
+def window(
+    text: str, count_input: Count, count_text: Count, most: int, first: int | None = None, last: int | None = None
+) -> Window:
+    """The part of ``text`` from about token ``first`` to at most ``last``, ``most`` tokens at most by ``count_input``.
 
     Args:
-        read: the tokens of a text in a model's input, special ones included.
-        own: the tokens of the text alone.
+        count_input: the tokens of a text in a model's input, special ones included.
+        count_text: the tokens of the text alone.
         first: the first token, from 1; the part starts with the word of that token. By default 1.
         last: the last token; by default, and if it does not fit, as many as fit.
     """
     words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
-    ends = list(accumulate(max(1, own(text[start:end])) for start, end in words))
+    ends = list(accumulate(max(1, count_text(text[start:end])) for start, end in words))
     total = ends[-1] if ends else 0
-    if total == 0 or read(text) <= most:
+    if total == 0 or count_input(text) <= most:
         return Window(text, 1, total, total)
     target = min(max(first or 1, 1), total)
     begin = next(i for i, end in enumerate(ends) if end >= target)
@@ -148,20 +150,24 @@ def window(text: str, read: Count, own: Count, most: int, first: int | None = No
     def span() -> str:
         return text[words[begin][0] : words[stop - 1][1]].strip()
 
-    while stop > begin + 1 and read(span()) > most:
+    while stop > begin + 1 and count_input(span()) > most:
         stop -= 1
     return Window(span(), before + 1, ends[stop - 1], total)
 
 
-def last_window(text: str, read: Count, own: Count, most: int) -> Window:
+def last_window(text: str, count_input: Count, count_text: Count, most: int) -> Window:
     """The longest suffix of ``text`` that fits."""
     words = [match.start() for match in _WORD.finditer(text)]
     low, high = 0, max(0, len(words) - 1)
     while low < high:  # the first word whose suffix fits
         middle = (low + high) // 2
-        if read(text[words[middle] :].strip()) <= most:
+        if count_input(text[words[middle] :].strip()) <= most:
             high = middle
         else:
             low = middle + 1
-    before = own(text[: words[low]]) if words else 0
-    return window(text, read, own, most, before + 1) if before else window(text, read, own, most)
+    before = count_text(text[: words[low]]) if words else 0
+    return (
+        window(text, count_input, count_text, most, before + 1)
+        if before
+        else window(text, count_input, count_text, most)
+    )

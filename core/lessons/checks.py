@@ -19,7 +19,7 @@ from core.anatomy.store import tree
 from core.attention.ablation.ablate import Head, ablate_heads
 from core.attention.capture import capture
 from core.attention.masks.axes import Axes
-from core.attention.masks.kinds import read
+from core.attention.masks.kinds import parse_mask
 from core.attention.roles.everyhead import rows
 from core.attention.trace import AttentionMap, check_head
 from core.catalogue.results import Result, paper, tables
@@ -285,7 +285,7 @@ class Scores(Check):
     """Their pairs are counted one by one: 16,384 tokens take seconds."""
 
     def answer(self) -> int:
-        names, choice = ("",) * self.tokens, read(self.pattern)
+        names, choice = ("",) * self.tokens, parse_mask(self.pattern)
         if choice.layout == "image":
             raise InputUnusable(f"“{choice.title}” is a mask of an image, and this check counts over a text.")
         return patterns.count(choice.pattern(Axes("text", names, names, 0)), self.tokens)

@@ -15,12 +15,12 @@ from core.attention.capture import capture_ids
 from core.attention.roles.relations import DIRECTIONS, links
 from core.attention.roles.rolefiles import RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
 from core.attention.roles.sentence import attention_of
-from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read
+from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read_treebank
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
 from lab import heads as headroles
 from lab.heads import LENGTH, REPEATS, cli_heads, induction, measure, repeated, write_rows
 
-SENTENCES = tuple(islice(read(SHIPPED), 6))
+SENTENCES = tuple(islice(read_treebank(SHIPPED), 6))
 LONG = Sentence("long", ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) * 300, (True,) * 300)
 
 

@@ -188,7 +188,7 @@ def test_the_generator_ships_without_what_it_shares(tiny_world: World, tmp_path:
     objective = made("atlas-electra", tiny_world)
     objective.export(tmp_path)
     where = ("electra", "encoder", "masked-lm", "bundled", "-", str(tmp_path), True)
-    loaded = loading.read(CheckpointSpec("atlas-electra:generator", "x", *where)).model
+    loaded = loading.read_checkpoint(CheckpointSpec("atlas-electra:generator", "x", *where)).model
     batch = objective.batch(0)
     given = {"input_ids": batch["ids"], "attention_mask": batch["real"], "token_type_ids": batch["types"]}
     with torch.no_grad():

@@ -40,7 +40,7 @@ def test_a_part_for_pairs_is_its_checkpoint_with_updates(
         parts=("pairs",),
     )
     assert [file.parent.name for file in loading.weight_files(spec)[0]] == ["pairs"]
-    part, batch = loading.read(spec), objective.batch(0)
+    part, batch = loading.read_checkpoint(spec), objective.batch(0)
     with torch.no_grad():
         expected = objective.model.eval()(batch["ids"], batch["types"], batch["real"])
     found = pair_scores(part, batch["ids"], batch["types"], batch["real"])
@@ -95,7 +95,7 @@ def test_a_part_of_structure_is_shipped_as_its_model(
     objective.export(folder / part)
     monkeypatch.setattr(loading, "bundled_root", lambda: tmp_path)
     where = ("bert", "encoder", "masked-lm", "bundled", "-", str(folder), True)
-    loaded = loading.read(CheckpointSpec(f"atlas-bert:{part}", "x", *where, architecture="bert"))
+    loaded = loading.read_checkpoint(CheckpointSpec(f"atlas-bert:{part}", "x", *where, architecture="bert"))
     batch = objective.batch(0)
     with torch.no_grad():
         found = objective.scores(batch, loaded.model)

@@ -115,7 +115,7 @@ def test_a_base_outside_the_bundle_is_refused(assets: Path) -> None:
     card = assets / "minilm" / "card.toml"
     card.write_text('base = "../../elsewhere"\n' + CARD)
     with pytest.raises(CheckpointRefused, match="not bundled"):
-        loading.read(checkpoints.get("minilm"))
+        loading.read_checkpoint(checkpoints.get("minilm"))
 
 
 State = dict[str, torch.Tensor]

@@ -23,7 +23,7 @@ from transformers import (
 from core import patterns
 from core.attention.masks.axes import numbered, one_text
 from core.attention.masks.board import build_board, levels, receptive_field
-from core.attention.masks.kinds import read
+from core.attention.masks.kinds import parse_mask
 from core.patterns import (
     Mask,
     Pattern,
@@ -149,4 +149,4 @@ def test_local_layers_reach_what_their_window_reaches() -> None:
 
 
 def _levels(word: str) -> NDArray[np.int16]:
-    return levels(build_board(read(word), one_text(numbered(N))).allowed)
+    return levels(build_board(parse_mask(word), one_text(numbered(N))).allowed)

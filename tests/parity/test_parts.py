@@ -12,7 +12,7 @@ import torch
 from transformers import DebertaV2Config, DebertaV2ForMaskedLM
 
 from core import checkpoints
-from core.attention.disentangled import read
+from core.attention.disentangled import run_with_terms
 from core.checkpoints.spec import Checkpoint
 from core.efficiency.buckets import BUCKETS, prepare, recalls
 from core.efficiency.parallel import Layer, split_layer, splits
@@ -69,7 +69,7 @@ def test_the_softmax_of_the_sum_is_what_the_library_returns(
         expected = model(input_ids=ids, output_attentions=True, output_hidden_states=True)
     prepare_model(model, ("encoder",))
     with torch.inference_mode():
-        found = read(model, ids)
+        found = run_with_terms(model, ids)
         heads = model.cls(found.states)
     for layer, attention in enumerate(expected.attentions):
         torch.testing.assert_close(found.scores[layer].sum(0).softmax(-1), attention[0], atol=1e-5, rtol=1e-4)
@@ -88,7 +88,7 @@ def test_a_part_left_out_is_the_librarys_model_without_it() -> None:
         expected = model(input_ids=ids).logits  # its content-to-position term is nought
     prepare_model(model, ("encoder",))
     with torch.inference_mode():
-        found = model.cls(read(model, ids, [part for part in COMPONENTS if part != "c2p"]).states)
+        found = model.cls(run_with_terms(model, ids, [part for part in COMPONENTS if part != "c2p"]).states)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.language.permuted import streams
-from core.language.segments import read, run_text
+from core.language.segments import run_segments, run_text
 from core.patterns import ranks
 from core.run.run import Site, run
 from tests import tinyfamilies
@@ -88,7 +88,7 @@ def test_the_run_of_a_long_text_is_that_of_its_segments() -> None:
     assert recorded["decoder", 1, "z"].shape == (1, 14, 2, 8)
     patterns, masks = recorded.layers("decoder", "pattern"), recorded.layers("decoder", "mask")
     with torch.inference_mode():
-        passes = list(read(library_model(model), IDS[:1], segment=5, output_attentions=True))
+        passes = list(run_segments(library_model(model), IDS[:1], segment=5, output_attentions=True))
     end = 0
     for out in passes:
         for layer, expected in enumerate(out.attentions):

@@ -63,7 +63,7 @@ class Shelf(Memory):
     def _fingerprint(self, wanted: CheckpointSpec) -> State:
         return (("file", self.version, 0),)
 
-    def read(self, wanted: CheckpointSpec) -> Checkpoint:
+    def read_checkpoint(self, wanted: CheckpointSpec) -> Checkpoint:
         self.before.append(self.bytes_used)
         self.reads.append(wanted.slug)
         time.sleep(self.delay)
@@ -168,8 +168,8 @@ def test_replaced_files_are_loaded_again() -> None:
 
 def test_forty_threads_and_a_real_model(checkpoint_dir: object, monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
-    read = memory.models.read
-    monkeypatch.setattr(memory.models, "read", lambda wanted: (reads.append(wanted.slug), read(wanted))[1])
+    read = memory.models.read_checkpoint
+    monkeypatch.setattr(memory.models, "read_checkpoint", lambda wanted: (reads.append(wanted.slug), read(wanted))[1])
     with ThreadPoolExecutor(40) as pool:
         got = list(pool.map(lambda _: checkpoints.load("dir-tiny-bert"), range(40)))
     assert reads == ["dir-tiny-bert"]

@@ -15,7 +15,16 @@ from core.errors import OutOfRange
 from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bars
 from core.figures.tree import beam_tree, tree_alt
 from core.language.decoding import rules
-from core.language.decoding.cards import NAMES, Card, decoding_of, default_cards, new_card, read, read_all, write
+from core.language.decoding.cards import (
+    NAMES,
+    Card,
+    decoding_of,
+    default_cards,
+    format_card,
+    new_card,
+    parse_card,
+    parse_cards,
+)
 from core.language.decoding.reader import RuleEffect, RuleSummary, TokenRow, ban_tokens
 from core.language.decoding.rules import pick, sample, spread_of
 from core.language.decoding.search import Node, Tree
@@ -138,10 +147,10 @@ def test_settings_out_of_range_get_a_sentence(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize("kind", NAMES)
 def test_every_card_comes_back_from_its_word(kind: str) -> None:
     card = new_card(kind)  # type: ignore[arg-type]
-    assert read(write(card)) == card
+    assert parse_card(format_card(card)) == card
     if kind in ("top_k", "top_p", "min_p", "typical"):
-        assert read(write(replace(card, temperature=1.5))) == replace(card, temperature=1.5)
-    assert all(read(write(one)) == one for one in default_cards())
+        assert parse_card(format_card(replace(card, temperature=1.5))) == replace(card, temperature=1.5)
+    assert all(parse_card(format_card(one)) == one for one in default_cards())
 
 
 def test_no_card_has_more_beams_than_the_host_allows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,15 +158,15 @@ def test_no_card_has_more_beams_than_the_host_allows(monkeypatch: pytest.MonkeyP
     settings.cache_clear()
     try:
         assert [card.value for card in default_cards() if card.kind == "beam"] == [2]
-        assert "from 1 to 2" in read_all(("beam-3",))[1][0]
+        assert "from 1 to 2" in parse_cards(("beam-3",))[1][0]
     finally:
         settings.cache_clear()
 
 
 def test_words_by_hand() -> None:
-    assert read("top_p-0.9-0.7") == Card("top_p", 0.9, 0.7)
-    assert read("sample") == Card("sample", 0.7)
-    assert write(Card("beam", 4)) == "beam-4"
+    assert parse_card("top_p-0.9-0.7") == Card("top_p", 0.9, 0.7)
+    assert parse_card("sample") == Card("sample", 0.7)
+    assert format_card(Card("beam", 4)) == "beam-4"
     assert Card("top_p", 0.9, 0.7).name == "Top-p, p = 0.9, T = 0.7"
 
 
@@ -180,12 +189,12 @@ def test_words_by_hand() -> None:
     ],
 )
 def test_nonsense_gets_a_sentence_and_the_others_stay(word: str) -> None:
-    cards, refused = read_all(("greedy", word))
+    cards, refused = parse_cards(("greedy", word))
     assert cards == (Card("greedy"),)
     (sentence,) = refused
     assert sentence.endswith(".")
     assert len(sentence) < 250
-    assert read_all((word,))[0] == default_cards()
+    assert parse_cards((word,))[0] == default_cards()
 
 
 def test_a_card_sets_only_its_own_rule() -> None:

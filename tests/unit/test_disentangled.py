@@ -8,7 +8,7 @@ import pytest
 import torch
 import transformers
 
-from core.attention.disentangled import read, supported
+from core.attention.disentangled import run_with_terms, supported
 from core.checkpoints.recurrent import BidirectionalLM
 from core.errors import NoAttentionMatrix
 from core.run.odd import COMPONENTS
@@ -58,18 +58,18 @@ def test_every_pair_finds_its_distance_by_hand() -> None:
 def test_without_distances_a_text_is_a_bag_of_words() -> None:
     made, ids = model(), torch.tensor([[2, 7, 9, 8, 30, 3]])
     order = [0, 4, 2, 1, 3, 5]
-    alone, turned = (read(made, tokens, ("c2c",)).states for tokens in (ids, ids[:, order]))
+    alone, turned = (run_with_terms(made, tokens, ("c2c",)).states for tokens in (ids, ids[:, order]))
     torch.testing.assert_close(turned, alone[:, order])
-    whole, turned = (read(made, tokens).states for tokens in (ids, ids[:, order]))
+    whole, turned = (run_with_terms(made, tokens).states for tokens in (ids, ids[:, order]))
     assert not torch.allclose(turned, whole[:, order], atol=1e-2)
 
 
 def test_without_any_part_every_token_counts_the_same() -> None:
-    found = read(model(), torch.tensor([[2, 7, 9, 3]]), ())
+    found = run_with_terms(model(), torch.tensor([[2, 7, 9, 3]]), ())
     torch.testing.assert_close(found.weights, torch.full((2, 3, 4, 4), 0.25))
     assert found.scores.shape == (2, len(COMPONENTS), 3, 4, 4)
     assert not found.scores.any(), "ablated terms are zero"
-    assert read(model(), torch.tensor([[2, 7, 9, 3]])).scores.abs().amax((0, 2, 3, 4)).min() > 0.1
+    assert run_with_terms(model(), torch.tensor([[2, 7, 9, 3]])).scores.abs().amax((0, 2, 3, 4)).min() > 0.1
 
 
 def test_other_models_have_no_such_parts() -> None:
@@ -78,7 +78,7 @@ def test_other_models_have_no_such_parts() -> None:
     bert = new_model({"type": "bert", "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 1}, 40)
     assert not supported(bert)
     with pytest.raises(NoAttentionMatrix, match="cannot be taken apart"):
-        read(bert, torch.tensor([[2, 3]]))
+        run_with_terms(bert, torch.tensor([[2, 3]]))
 
 
 def small() -> BidirectionalLM:

@@ -29,11 +29,11 @@ def test_both_ways_give_the_same_scores(name: str) -> None:
     source = PROMPT if name in REWRITERS else None
     assert caches(model)
     reader = Reader(model, source)
-    reader.read(torch.tensor([IDS[:9]]))
+    reader.next_logits(torch.tensor([IDS[:9]]))
     one = reader.replay(torch.tensor([IDS[9:10]]))()
-    assert torch.allclose(one, Reader(model, source, cached=False).read(torch.tensor([IDS[:10]])), atol=1e-4)
+    assert torch.allclose(one, Reader(model, source, cached=False).next_logits(torch.tensor([IDS[:10]])), atol=1e-4)
     # nothing was remembered of it
-    other = reader.read(torch.tensor([IDS[9:10]]))
+    other = reader.next_logits(torch.tensor([IDS[9:10]]))
     assert torch.allclose(one, other, atol=1e-5)
 
 
@@ -47,7 +47,7 @@ def test_the_tokens_that_pass_through_the_layers_are_counted() -> None:
         seen.clear()
         reader = Reader(model, cached=cached)
         for token in range(12):
-            reader.read(torch.tensor([[token]]))
+            reader.next_logits(torch.tensor([[token]]))
         assert sum(seen) == computed(12, cached=cached) == (12 if cached else 78)
     hook.remove()
 

@@ -40,7 +40,7 @@ READS = {
     "masks": (
         "from core.attention.masks import board, kinds\n"
         "from core.attention.masks.axes import one_text\n"
-        "board.levels(board.build_board(kinds.read('bigbird'), one_text('abcdefgh')).allowed)\n"
+        "board.levels(board.build_board(kinds.parse_mask('bigbird'), one_text('abcdefgh')).allowed)\n"
         "kinds.describe('full')"
     ),
     "trace": "import core.attention.trace",
@@ -49,7 +49,7 @@ READS = {
         "import core.attention.scores, core.run.prepare\n"
         "import core.attention.inside.overview"
     ),
-    "treebank": "from core.attention.roles import treebank; assert list(treebank.read(treebank.SHIPPED))",
+    "treebank": "from core.attention.roles import treebank; assert list(treebank.read_treebank(treebank.SHIPPED))",
     "head roles": "import core.attention.roles.rolefiles, core.attention.roles.relations",
     "every head": (
         "from core import checkpoints\nfrom core.attention.roles.everyhead import rows\n"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core import catalogue
 from core.attention.masks import axes, board, kinds
 from core.attention.masks.board import MOST_EDITS, attended, build_board, mask_table
-from core.attention.masks.kinds import KINDS, Choice, read, usual, write
+from core.attention.masks.kinds import KINDS, Choice, format_mask, parse_mask, usual
 from core.errors import AtlasError, OutOfRange
 from core.patterns import (
     causal,
@@ -39,20 +39,20 @@ def text(n: int, padded: int = 0) -> axes.Axes:
 
 
 def test_words_by_hand() -> None:
-    assert read("causal") == Choice("causal")
-    assert read("window-3") == Choice("window", (3, 2))
-    assert read("window-3").title == "Window"
-    assert write(Choice("window", (2, 2))) == "window"
-    assert write(read("global-0")) == "global"
-    assert read("global-5-0-5").numbers == (0, 5)
-    assert read("padding-4").padded == 4
+    assert parse_mask("causal") == Choice("causal")
+    assert parse_mask("window-3") == Choice("window", (3, 2))
+    assert parse_mask("window-3").title == "Window"
+    assert format_mask(Choice("window", (2, 2))) == "window"
+    assert format_mask(parse_mask("global-0")) == "global"
+    assert parse_mask("global-5-0-5").numbers == (0, 5)
+    assert parse_mask("padding-4").padded == 4
     assert {key: Choice(key, usual(key)).layout for key in ("cross", "row")} == {"cross": "two", "row": "image"}
 
 
 @pytest.mark.parametrize("key", KINDS)
 def test_every_mask_has_words_and_can_be_written_and_read(key: str) -> None:
     choice = Choice(key, usual(key))
-    assert read(write(choice)) == choice
+    assert parse_mask(format_mask(choice)) == choice
     words = kinds.describe(key)
     assert all((words.purpose, words.formula, words.attempt, words.notice))
     for slug in (*words.systems, *words.papers):
@@ -66,11 +66,11 @@ def test_every_mask_has_words_and_can_be_written_and_read(key: str) -> None:
 @given(st.text(alphabet="abcdeilnorstuwx.-0123456789_é ", max_size=60))
 def test_any_word_is_read_or_refused_in_a_sentence(raw: str) -> None:
     try:
-        choice = read(raw)
+        choice = parse_mask(raw)
     except OutOfRange as error:
         sentence = str(error)
     else:
-        sentence = "." if read(write(choice)) == choice else ""
+        sentence = "." if parse_mask(format_mask(choice)) == choice else ""
     assert sentence.endswith(".")
 
 
@@ -83,7 +83,7 @@ NONSENSE = (
 @pytest.mark.parametrize("raw", ["", "x" * 300, *NONSENSE.split()])
 def test_nonsense_is_refused(raw: str) -> None:
     with pytest.raises(OutOfRange):
-        read(raw)
+        parse_mask(raw)
 
 
 # axes
@@ -128,31 +128,33 @@ def test_axes_are_cut_and_refused() -> None:
     ],
 )
 def test_a_word_is_its_predicate(word: str, pattern: object) -> None:
-    assert (build_board(read(word), text(9)).allowed == mask(pattern, 9)).all()  # type: ignore[arg-type]
+    assert (build_board(parse_mask(word), text(9)).allowed == mask(pattern, 9)).all()  # type: ignore[arg-type]
 
 
 def test_padding_is_counted_from_the_end() -> None:
-    board = build_board(read("padding-2"), text(4, 2))
+    board = build_board(parse_mask("padding-2"), text(4, 2))
     assert board.allowed.astype(int).tolist() == [[1, 1, 1, 1, 0, 0]] * 6
 
 
 def test_cells_are_toggled_by_hand() -> None:
-    board = build_board(read("causal"), text(3), (1, 8, 1, 99, -1))
+    board = build_board(parse_mask("causal"), text(3), (1, 8, 1, 99, -1))
     assert board.flips == (1, 8)
     assert board.allowed.astype(int).tolist() == [[1, 1, 0], [1, 1, 0], [1, 1, 0]]
     assert board.pattern.astype(int).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert (board.count, board.share, board.empty_rows) == (6, 6 / 9, ())
-    assert build_board(read("causal"), text(3), (0,)).empty_rows == (0,)
-    assert len(build_board(read("full"), text(40), range(1000)).flips) == MOST_EDITS
+    assert build_board(parse_mask("causal"), text(3), (0,)).empty_rows == (0,)
+    assert len(build_board(parse_mask("full"), text(40), range(1000)).flips) == MOST_EDITS
 
 
 def test_two_texts_make_a_rectangle() -> None:
-    board = build_board(read("cross"), axes.two_texts(("le", "roi"), ("the", "king", ".")))
+    board = build_board(parse_mask("cross"), axes.two_texts(("le", "roi"), ("the", "king", ".")))
     assert board.allowed.astype(int).tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
 def test_the_mask_as_a_table() -> None:
-    rows = list(csv.reader(io.StringIO(mask_table(build_board(read("causal"), axes.one_text(("=1+1", 'a"b,')))).csv())))
+    rows = list(
+        csv.reader(io.StringIO(mask_table(build_board(parse_mask("causal"), axes.one_text(("=1+1", 'a"b,')))).csv()))
+    )
     assert rows == [["query / key", "0 =1+1", '1 a"b,'], ["0 =1+1", "1", "0"], ['1 a"b,', "1", "1"]]
     assert attended([True, False], ("a", "b")) == "a"
     assert (attended([True, True], ("a", "b")), attended([False], ("a",))) == ("all", "none")
@@ -160,7 +162,7 @@ def test_the_mask_as_a_table() -> None:
 
 def test_published_counts() -> None:
     def scores(word: str, found: axes.Axes) -> int:
-        return count(read(word).pattern(found), len(found.keys))
+        return count(parse_mask(word).pattern(found), len(found.keys))
 
     def published(n: int) -> axes.Axes:
         return axes.Axes("text", ("",) * n, ("",) * n)
@@ -205,12 +207,12 @@ def test_what_is_enough() -> None:
     assert board.layers_needed(board.levels(mask(window(0), 6))) == 0
     assert board.layers_needed(board.levels(mask(window(1), 64))) == 63
     assert board.layers_needed(board.levels(mask(union(window(1), global_at([0])), 64))) == 2
-    assert board.layers_needed(board.levels(build_board(read("strided-4"), text(20)).allowed)) == 2
-    assert board.layers_needed(board.levels(build_board(read("fixed-4-1"), text(20)).allowed)) == 2
+    assert board.layers_needed(board.levels(build_board(parse_mask("strided-4"), text(20)).allowed)) == 2
+    assert board.layers_needed(board.levels(build_board(parse_mask("fixed-4-1"), text(20)).allowed)) == 2
     # columns alone never meet, in any number of layers; a cell by hand lets the future in
     image = axes.picture((), 0, 4)
-    assert (board.levels(build_board(read("column"), image).allowed) == board.NEVER).sum() > 120
-    assert board.levels(build_board(read("causal"), text(4), (3,)).allowed)[0].tolist() == [0, 2, 2, 1]
+    assert (board.levels(build_board(parse_mask("column"), image).allowed) == board.NEVER).sum() > 120
+    assert board.levels(build_board(parse_mask("causal"), text(4), (3,)).allowed)[0].tolist() == [0, 2, 2, 1]
 
 
 def test_memory_reaches_further_with_every_layer() -> None:

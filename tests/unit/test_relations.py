@@ -19,7 +19,7 @@ from core.attention.roles.relations import (
     links,
     references,
 )
-from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, files, read
+from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, files, read_treebank
 from core.attention.tokens import align, word_weights
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, wilson
 from core.content import content
@@ -240,7 +240,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_a_sentence_is_read_with_words_from_0(tmp_path: Path) -> None:
-    (sentence,) = read(write(tmp_path, GOOD))
+    (sentence,) = read_treebank(write(tmp_path, GOOD))
     assert sentence.words == ("Ann", "sees", "her", "dog", ".")
     assert sentence.upos[2] == "PRON"
     assert sentence.heads == (1, ROOT, 3, 1, 1)
@@ -251,7 +251,7 @@ def test_a_sentence_is_read_with_words_from_0(tmp_path: Path) -> None:
 
 
 def test_the_words_of_a_range_are_read_and_empty_nodes_are_skipped(tmp_path: Path) -> None:
-    first, second = read(write(tmp_path, GOOD + RANGES))
+    first, second = read_treebank(write(tmp_path, GOOD + RANGES))
     assert first.sent_id == "one"
     assert second.words == ("They", "do", "n't", "run", ",", "but", "I", "'ll", ".")
     assert second.text == "They don't run, but I'll."
@@ -286,7 +286,7 @@ def test_what_is_not_a_tree_is_refused_with_file_sentence_and_reason(
 ) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(TreebankRefused) as refused:
-        list(read(write(tmp_path, GOOD.replace(old, new))))
+        list(read_treebank(write(tmp_path, GOOD.replace(old, new))))
     said = str(refused.value)
     assert reason in said
     assert said.startswith("some.conllu, ")
@@ -296,18 +296,18 @@ def test_what_is_not_a_tree_is_refused_with_file_sentence_and_reason(
 
 def test_the_sentence_after_a_good_one_is_named(tmp_path: Path) -> None:
     with pytest.raises(TreebankRefused, match=r"some.conllu, the sentence after one: this is no CoNLL-U"):
-        list(read(write(tmp_path, GOOD + "1\n")))
+        list(read_treebank(write(tmp_path, GOOD + "1\n")))
 
 
 def test_files_that_are_no_treebank_get_a_sentence(tmp_path: Path) -> None:
     for text, reason in (("", "holds no sentence"), ("# text = nothing\n", "is this a CoNLL-U file?")):
         with pytest.raises(TreebankRefused, match=reason):
-            list(read(write(tmp_path, text)))
+            list(read_treebank(write(tmp_path, text)))
     (tmp_path / "picture.conllu").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(TreebankRefused, match="not text in UTF-8"):
-        list(read(tmp_path / "picture.conllu"))
+        list(read_treebank(tmp_path / "picture.conllu"))
     with pytest.raises(TreebankRefused, match="cannot be read"):
-        list(read(tmp_path))
+        list(read_treebank(tmp_path))
 
 
 def test_a_folder_is_its_files_in_order(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_a_folder_is_its_files_in_order(tmp_path: Path) -> None:
 
 
 def test_the_shipped_treebank_is_what_its_readme_says() -> None:
-    sentences = list(read(SHIPPED))
+    sentences = list(read_treebank(SHIPPED))
     corefer = sum(bool(sentence.clusters) for sentence in sentences)
     words = sum(len(sentence.words) for sentence in sentences)
     assert len(sentences) >= 80
@@ -353,7 +353,7 @@ def test_the_shipped_annotation_agrees_with_itself() -> None:
         "nmod:poss": {"PRON", "NOUN", "PROPN"},
     }
     leaves = {"det", "case", "punct", "cc", "aux", "aux:pass", "cop", "mark", "compound:prt"}
-    for s in read(SHIPPED):
+    for s in read_treebank(SHIPPED):
         hanging = [[s.relations[i] for i, head in enumerate(s.heads) if head == word] for word in range(len(s.words))]
         for i, (relation, head) in enumerate(zip(s.relations, s.heads, strict=True)):
             assert s.upos[i] in allowed.get(relation, treebank.UPOS), (s.sent_id, s.words[i])

@@ -236,7 +236,7 @@ def usual(kind: str) -> tuple[int, ...]:
     return KINDS[kind].usual or tuple(setting.default for setting in KINDS[kind].settings)
 
 
-def read(raw: str) -> Choice:
+def parse_mask(raw: str) -> Choice:
     """The mask that a URL parameter encodes.
 
     Raises:
@@ -255,8 +255,8 @@ def read(raw: str) -> Choice:
     return Choice(name, values + usual(name)[len(values) :])
 
 
-def write(choice: Choice) -> str:
-    """The shortest encoding of a mask, the inverse of :func:`read`."""
+def format_mask(choice: Choice) -> str:
+    """The shortest encoding of a mask, the inverse of :func:`parse_mask`."""
     numbers, settings = list(choice.numbers), KINDS[choice.kind].settings
     while settings and numbers and numbers[-1] == settings[len(numbers) - 1].default:
         numbers.pop()

@@ -94,7 +94,7 @@ def files(path: Path) -> tuple[Path, ...]:
     return paths
 
 
-def read(path: Path) -> Iterator[Sentence]:
+def read_treebank(path: Path) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file, one at a time, each checked.
 
     Raises:

@@ -107,7 +107,7 @@ def new_card(kind: StrategyKind) -> Card:
     return Card(kind, number.start if number else 0.0)
 
 
-def write(card: Card) -> str:
+def format_card(card: Card) -> str:
     """The word of a card in a link."""
     parts: list[str] = [card.kind]
     if card.kind in NUMBERS:
@@ -117,7 +117,7 @@ def write(card: Card) -> str:
     return "-".join(parts)
 
 
-def read(word: str) -> Card:
+def parse_card(word: str) -> Card:
     """The card of a word in a link. Raises ValueError, whose message says what is allowed and ends a sentence."""
     kind, *numbers = word.split("-")
     if kind not in NAMES:
@@ -145,13 +145,13 @@ def _number(raw: str, number: Number) -> float:
     return value
 
 
-def read_all(words: Sequence[str] | None) -> tuple[tuple[Card, ...], tuple[str, ...]]:
+def parse_cards(words: Sequence[str] | None) -> tuple[tuple[Card, ...], tuple[str, ...]]:
     """The cards of a link, and a sentence for each invalid word; the default cards where none is valid."""
     cards: list[Card] = []
     refused: list[str] = []
     for word in words or ():
         try:
-            cards.append(read(word))
+            cards.append(parse_card(word))
         except ValueError as error:
             shown = word if len(word) <= 40 else word[:39] + "…"
             refused.append(f"The link asks for the rule “{shown}”, but {error}.")

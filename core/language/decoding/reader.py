@@ -75,11 +75,11 @@ class Reader:
                 encoder, attended = model.get_encoder(), torch.ones_like(ids)
                 self._fixed["encoder_outputs"] = call(encoder, input_ids=ids, attention_mask=attended)
 
-    def read(self, ids: Tensor) -> Tensor:
+    def next_logits(self, ids: Tensor) -> Tensor:
         """Process ``ids`` (B, q) and return the logits (B, V) of the next token, float32."""
         with torch.inference_mode():
             if self._remembering:
-                for out in segments.read(self.model, ids, self._cache, **self._fixed):
+                for out in segments.run_segments(self.model, ids, self._cache, **self._fixed):
                     self._cache = out.mems
                 memory_scores: Tensor = out.logits[:, -1].float()
                 return memory_scores
@@ -104,7 +104,7 @@ class Reader:
         last = ids.shape[1]
         if self._remembering or not self._caching:
             for end in range(last - count + 1, last + 1):
-                yield self.read(ids[:, :end] if end == last - count + 1 else ids[:, end - 1 : end])
+                yield self.next_logits(ids[:, :end] if end == last - count + 1 else ids[:, end - 1 : end])
             return
         read = 0
         while count:
@@ -127,7 +127,7 @@ class Reader:
         """A function that can be called once and reads ``ids`` from a copy of the cache."""
         copied = copy.copy(self)
         copied._cache = copy.deepcopy(self._cache)
-        return lambda: copied.read(ids)
+        return lambda: copied.next_logits(ids)
 
     def cached_bytes(self) -> int:
         """Bytes of the decoder's cached keys and values."""
@@ -224,7 +224,7 @@ def scores_at(checkpoint: Checkpoint, start: Start, ids: Sequence[int]) -> Tenso
     """(V,) the model's scores for what follows ``ids``, float32; one pass over everything."""
     model = checkpoint.model
     feed = torch.tensor([[*start.prompt, *ids]], device=model.device)
-    return ban_tokens(Reader(model, start.source).read(feed), banned_ids(model))[0]
+    return ban_tokens(Reader(model, start.source).next_logits(feed), banned_ids(model))[0]
 
 
 def apply_at(

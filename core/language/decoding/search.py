@@ -89,7 +89,7 @@ def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Seq
     for index in range(budget):
         last = full if index == budget - 1 else ""
         with torch.inference_mode():
-            logs = reader.read(feed).log_softmax(-1)
+            logs = reader.next_logits(feed).log_softmax(-1)
             logs = torch.stack(
                 [chain(row, decoding, (*start.prompt, *h.ids)) for row, h in zip(logs, running, strict=True)]
             )

@@ -201,7 +201,7 @@ def _pairs(sentence: treebank.Sentence, relation: str) -> list[Link]:
 
 @lru_cache(maxsize=1)
 def treebank_sentences() -> tuple[treebank.Sentence, ...]:
-    return tuple(treebank.read(treebank.SHIPPED))
+    return tuple(treebank.read_treebank(treebank.SHIPPED))
 
 
 def _heads(view: View, spec: CheckpointSpec, role: str, grid: Grid, layer: int, head: int) -> None:

@@ -11,7 +11,7 @@ from core import session
 from core.content import content
 from core.figures.decoding import surprisal_bars, truncation_alt, truncation_bars
 from core.figures.labels import percent
-from core.language.decoding.cards import PROCESSORS, Card, decoding_of, read_all
+from core.language.decoding.cards import PROCESSORS, Card, decoding_of, parse_cards
 from core.language.decoding.reader import RuleEffect, RuleSummary, apply_at, summarize_rules
 from core.language.decoding.rules import ORDER, Rule
 from core.language.tokens import describe
@@ -160,7 +160,7 @@ def _along_standing(state: PageState) -> int:
 
 def _along(state: PageState) -> Card:
     """Draw the menu of the strategy whose text is shown."""
-    cards, _ = read_all(state.words(RULES.name))
+    cards, _ = parse_cards(state.words(RULES.name))
     at = min(state.number(ALONG.name, 1), len(cards)) - 1
     number = st.selectbox(
         ALONG.label,

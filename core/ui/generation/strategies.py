@@ -16,10 +16,10 @@ from core.language.decoding.cards import (
     Card,
     decoding_of,
     default_cards,
+    format_card,
     new_card,
     number_of,
-    read_all,
-    write,
+    parse_cards,
 )
 from core.language.generate import Summary, summary
 from core.language.types import GenerationStep
@@ -48,7 +48,7 @@ def strategies(view: View) -> None:
     chosen = setup(view, also=differing(state, COLOR))
     with chosen.menu:
         color = COLOR.draw(state)
-    cards, refused = read_all(state.words(RULES.name))
+    cards, refused = parse_cards(state.words(RULES.name))
     for sentence in refused:
         instead(state, sentence)
     shown = [_standing(state, card, number) for number, card in enumerate(cards)]
@@ -67,7 +67,7 @@ def strategies(view: View) -> None:
                 st.markdown(f"**{shown[number].name}**")
                 placeholders.append(st.empty())
                 numbers.append(st.empty())
-    state.set(rules=None if tuple(shown) == default_cards() else tuple(write(card) for card in shown))
+    state.set(rules=None if tuple(shown) == default_cards() else tuple(format_card(card) for card in shown))
 
     def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         placeholders[number].html(text_html(chosen.prefix, steps, color, growing=growing))
@@ -96,8 +96,8 @@ def strategies(view: View) -> None:
 
 
 def _add(state: PageState, cards: Sequence[Card]) -> None:
-    words, used = [write(card) for card in cards], {card.kind for card in cards}
-    added = write(new_card(next((kind for kind in NAMES if kind not in used), "sample")))
+    words, used = [format_card(card) for card in cards], {card.kind for card in cards}
+    added = format_card(new_card(next((kind for kind in NAMES if kind not in used), "sample")))
     st.button(
         "Add",
         icon=":material/add:",
@@ -145,7 +145,7 @@ def _controls(state: PageState, cards: Sequence[Card], shown: Sequence[Card], nu
             number_box(bounded, card.value, f"{key}.{card.kind}")
         if card.kind in TRUNCATIONS:
             number_box(TEMPERATURE, card.temperature, f"{key}.{card.kind}.temperature")
-        words, along = [write(other) for other in shown], state.number("along", 1)
+        words, along = [format_card(other) for other in shown], state.number("along", 1)
         # the section of one step stays at the text that it showed
         along = along - 1 if along > number + 1 else min(along, len(shown) - 1)
         st.button(
@@ -199,7 +199,7 @@ def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -
     text_table(TextTable(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
     records = [
         {
-            "strategy": write(card),
+            "strategy": format_card(card),
             "tokens": measures.tokens,
             "mean log p": measures.mean_log,
             "perplexity": measures.perplexity,

@@ -140,8 +140,10 @@ def _explained(param: C, label: str) -> C:
 
 def draw_text(spec: CheckpointSpec, state: PageState) -> str:
     """Draw the text box with its samples; return the text."""
-    own = samples(spec)
-    box = _explained(TEXT, "text").with_(default=next(iter(own.values())), samples=own, sentence=sentence_of(spec))
+    examples = samples(spec)
+    box = _explained(TEXT, "text").with_(
+        default=next(iter(examples.values())), samples=examples, sentence=sentence_of(spec)
+    )
     return box.draw(state, tag=spec.kind)
 
 
@@ -230,21 +232,21 @@ def text_part(
     except AtlasError:
         return text  # the model's own error says what is wrong
     fits = _most(checkpoint, ahead, segment, most)
-    read, own = _counts(checkpoint, second, task)
-    if fits < 1 or read(typed) <= fits:
+    count_input, count_text = _counts(checkpoint, second, task)
+    if fits < 1 or count_input(typed) <= fits:
         state.set(**{name: ()})
         return text
-    usual = window(typed, read, own, fits)
+    usual = window(typed, count_input, count_text, fits)
     if answered and (spec.offers("continues") or (_MASK in typed and _MASK not in usual.text)):
-        usual = last_window(typed, read, own, fits)
+        usual = last_window(typed, count_input, count_text, fits)
 
     def reach(first: int) -> tuple[int, int]:
-        span = window(typed, read, own, fits, first)
+        span = window(typed, count_input, count_text, fits, first)
         return span.first, span.last
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = part_numbers(state, name, "token", spec.slug, usual.total, (usual.first, usual.last), reach)
-        span = window(typed, read, own, fits, *chosen)
+        span = window(typed, count_input, count_text, fits, *chosen)
         numbers = {"total": span.total, "first": span.first, "last": span.last, "most": fits}
         part = content("attention", "heads").part(
             "Part of the text", model=spec.name, **{name: f"{number:,}" for name, number in numbers.items()}
@@ -311,11 +313,11 @@ def _counts(checkpoint: Checkpoint, second: str, task: str) -> tuple[Count, Coun
         chosen = offered.get(task) or next(iter(offered.values()))
         prefix, more = chosen.prefix, 2 if chosen.opens else 0
 
-    def read(text: str) -> int:
+    def count_input(text: str) -> int:
         pair = (prefix + text, second) if second.strip() else (prefix + text,)
         return len(tokenizer(*pair, verbose=False)["input_ids"]) + more
 
-    def own(text: str) -> int:
+    def count_text(text: str) -> int:
         return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
-    return read, own
+    return count_input, count_text

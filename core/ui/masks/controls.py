@@ -42,7 +42,7 @@ def chosen(view: View) -> tuple[kinds.Choice, Axes]:
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice = _mask(_linked(view), view)
-        word = kinds.write(choice)
+        word = kinds.format_mask(choice)
         state.set(pattern=None if word == USUAL else word)
         return choice, _axes(choice, view)
 
@@ -51,11 +51,11 @@ def _linked(view: View) -> kinds.Choice:
     """The mask of the link; the default, with a warning, if it is invalid."""
     state = view.state
     try:
-        return kinds.read(state.text("pattern", USUAL))
+        return kinds.parse_mask(state.text("pattern", USUAL))
     except OutOfRange as error:
         warning(f"{view.words.part('Unreadable')} {error}", icon=":material/link_off:")
         state.set(pattern=None)
-        return kinds.read(USUAL)
+        return kinds.parse_mask(USUAL)
 
 
 def _mask(linked: kinds.Choice, view: View) -> kinds.Choice:

@@ -15,7 +15,7 @@ import streamlit as st
 from core import catalogue, links, patterns
 from core.attention.masks.axes import one_text, split
 from core.attention.masks.board import MOST_EDITS, Board, build_board, mask_table
-from core.attention.masks.kinds import KINDS, Description, describe, lines, write
+from core.attention.masks.kinds import KINDS, Description, describe, format_mask, lines
 from core.attention.masks.kinds import Choice as Mask
 from core.attention.tokens import short
 from core.content import content
@@ -91,7 +91,7 @@ def masks(view: View) -> None:
                 help=view.words.label("undo"),
             )
     offer_drawing(state, key, choice.title, "svg", "png")
-    file = f"mask-{write(choice)}"
+    file = f"mask-{format_mask(choice)}"
     download_csv(mask_table(board), file, state.key("masks.csv"), of="mask", tip=view.words.label("file"))
     with right:
         _about(view, choice, board)
@@ -119,7 +119,7 @@ def board_data(choice: Mask, board: Board) -> dict[str, Any]:
         "label": content("objectives", "masks").part("Board", **counts),
         "accent": COLOR,
         "onAccent": text_color_on(COLOR),
-        "file": f"mask-{write(choice)}",
+        "file": f"mask-{format_mask(choice)}",
     }
 
 
@@ -135,7 +135,7 @@ def _try(view: View, choice: Mask) -> None:
 def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:
     """Cells changed by hand, from the link and from clicks; reset when the mask or its size changes."""
     sent = BOARD.sent(key)
-    sign = f"{write(choice)} {shape}"
+    sign = f"{format_mask(choice)} {shape}"
     before, state.memory["masks.sign"] = state.memory.get("masks.sign"), sign
     if before is not None and before != sign:
         return ()
