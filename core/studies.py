@@ -25,7 +25,7 @@ from core.settings import ASSETS
 
 ROOT = ASSETS / "studies"
 Cell = str | int | float
-Row = Mapping[str, Cell]
+StudyRow = Mapping[str, Cell]
 Where = dict[str, Cell | list[Cell]]
 """The value of a column, or those that it may have."""
 Unit = Literal["share", "points", "count", "number", "bytes", "seconds", "nats", "bits"]
@@ -167,14 +167,14 @@ class Study(_Strict):
         return f"python -m lab study {self.name}{' --corpus FOLDER' * self.corpus}"
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[StudyRow, ...]:
         return read_rows(results(self.name))
 
     def values(self, column: str, where: Where | None = None) -> list[Cell]:
         """The values of a column, in the order of the rows."""
         return list(dict.fromkeys(row[column] for row in select(self.rows, where or {})))
 
-    def spread(self, column: str, rows: Sequence[Row]) -> Spread:
+    def spread(self, column: str, rows: Sequence[StudyRow]) -> Spread:
         """The values of a column, by seed.
 
         Raises:
@@ -184,10 +184,10 @@ class Study(_Strict):
             raise ContentUnusable(f"studies/{self.name}: no row of results.csv has the wanted {column}.")
         return Spread(tuple(float(row[column]) for row in sorted(rows, key=self._seed)))
 
-    def _seed(self, row: Row) -> tuple[Cell, ...]:
+    def _seed(self, row: StudyRow) -> tuple[Cell, ...]:
         return tuple(row[column] for column in self.seeds)
 
-    def curve(self, x: str, y: str, rows: Sequence[Row]) -> dict[Cell, Spread]:
+    def curve(self, x: str, y: str, rows: Sequence[StudyRow]) -> dict[Cell, Spread]:
         """The spread of ``y`` over the seeds at each ``x``, by ``x``."""
         measured = [row for row in rows if row[y] != ""]
         return {
@@ -271,7 +271,7 @@ def order(cell: Cell) -> tuple[bool, Cell]:
     return isinstance(cell, str), cell
 
 
-def select(rows: Sequence[Row], where: Mapping[str, Cell | list[Cell]]) -> list[Row]:
+def select(rows: Sequence[StudyRow], where: Mapping[str, Cell | list[Cell]]) -> list[StudyRow]:
     """The rows that have the values."""
     allowed = {column: value if isinstance(value, list) else [value] for column, value in where.items()}
     return [row for row in rows if all(row[column] in values for column, values in allowed.items())]
@@ -287,7 +287,7 @@ def front(points: Sequence[tuple[float, float]], better: Literal["higher", "lowe
     return kept
 
 
-def read_rows(file: Path) -> tuple[Row, ...]:
+def read_rows(file: Path) -> tuple[StudyRow, ...]:
     """The rows of a CSV file, with numbers as numbers.
 
     Raises:

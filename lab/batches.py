@@ -28,7 +28,7 @@ def round_up(lengths: Ints, multiple: int = 4) -> Ints:
     return -(-lengths // multiple) * multiple
 
 
-def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:
+def sample_epoch(count: int, passes: float, rng: np.random.Generator) -> Ints:
     """Item numbers of one epoch: each item ``floor(passes)`` times, and a random share for the fraction."""
     whole = int(passes)
     extra = rng.permutation(count)[: round((passes - whole) * count)]
@@ -36,9 +36,9 @@ def draw(count: int, passes: float, rng: np.random.Generator) -> Ints:
 
 
 def mix(origin: Ints, passes: Sequence[float], rng: np.random.Generator) -> Ints:
-    """Item numbers of one epoch over several sources, each by `draw`; ``origin[i]`` is the source of item i."""
+    """Item numbers of one epoch over several sources, each by `sample_epoch`; ``origin[i]`` is the source of item i."""
     members = [np.flatnonzero(np.asarray(origin) == number) for number in range(len(passes))]
-    return np.concatenate([own[draw(len(own), count, rng)] for own, count in zip(members, passes, strict=True)])
+    return np.concatenate([own[sample_epoch(len(own), count, rng)] for own, count in zip(members, passes, strict=True)])
 
 
 def plan(

@@ -57,10 +57,10 @@ class ImageTextObjective(Objective):
         rng = np.random.default_rng([self.recipe.seed, 1, step])
         scenes = image_text.scenes(SEEN, rng)
         texts = [scene.caption(CAPTIONS[int(rng.integers(len(CAPTIONS)))]) for scene in scenes]
-        images = [image_text.draw(scene, rng) for scene in scenes]
+        images = [image_text.draw_scene(scene, rng) for scene in scenes]
         for shape in SHAPES * UNNAMED:
             scene = Scene("", shape, str(rng.choice([*SIZES])), str(rng.choice([*SIDES])))
-            images.append(image_text.draw(scene, rng, rng.uniform(20, 230, 3)))
+            images.append(image_text.draw_scene(scene, rng, rng.uniform(20, 230, 3)))
             texts.append(scene.caption(COLORLESS[int(rng.integers(len(COLORLESS)))]))
         return {"ids": image_text.tokenize(texts), "pixels": image_text.pixels(np.stack(images))}
 

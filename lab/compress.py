@@ -55,7 +55,7 @@ COMBINED = (0, 30), (0, 25, 50), (0, 1), (8, 4)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Recipe:
+class Compression:
     """What is done to a model. Hashable."""
 
     pruned: int = 0
@@ -90,23 +90,23 @@ class Compressed:
     """The processor's name, and how many."""
 
     @property
-    def recipe(self) -> Recipe:
-        return Recipe(self.pruned, self.heads, self.layers, self.bits)
+    def recipe(self) -> Compression:
+        return Compression(self.pruned, self.heads, self.layers, self.bits)
 
 
-def recipes(layers: int, heads: bool = True) -> Iterator[Recipe]:
+def recipes(layers: int, heads: bool = True) -> Iterator[Compression]:
     """The precomputed recipes: pruning with each number of bits, heads and layers alone, and some of all together.
 
     Args:
         layers: separate layers of the model.
         heads: whether its heads have weights of their own (`SHARED`).
     """
-    yield from (Recipe(pruned=pruned, bits=bits) for pruned in PRUNED for bits in BITS)
-    yield from (Recipe(heads=percent) for percent in HEADS[1:] if heads)
-    yield from (Recipe(layers=removed) for removed in LAYERS[1:] if removed < layers)
+    yield from (Compression(pruned=pruned, bits=bits) for pruned in PRUNED for bits in BITS)
+    yield from (Compression(heads=percent) for percent in HEADS[1:] if heads)
+    yield from (Compression(layers=removed) for removed in LAYERS[1:] if removed < layers)
     for pruned, percent, removed, bits in product(*COMBINED):
         if (percent or removed) and removed < layers and (heads or not percent):
-            yield Recipe(pruned, percent, removed, bits)
+            yield Compression(pruned, percent, removed, bits)
 
 
 GROUP = 32
@@ -125,7 +125,7 @@ def runs(done: Sequence[Compressed], corpus: object, seeds: int) -> Iterator[lis
                     yield [measure(checkpoint, recipe)]
 
 
-def measure(checkpoint: Checkpoint, recipe: Recipe) -> Compressed:
+def measure(checkpoint: Checkpoint, recipe: Compression) -> Compressed:
     """Compress a copy of a loaded model and measure it.
 
     Raises:
@@ -151,7 +151,7 @@ def measure(checkpoint: Checkpoint, recipe: Recipe) -> Compressed:
     )
 
 
-def compress(checkpoint: Checkpoint, recipe: Recipe) -> Any:
+def compress(checkpoint: Checkpoint, recipe: Compression) -> Any:
     """A compressed copy of a loaded model; errors as :func:`measure`."""
     allowed = {"pruned": PRUNED, "heads": HEADS, "layers": LAYERS, "bits": BITS}
     for name, value in asdict(recipe).items():
@@ -301,7 +301,7 @@ def round_weights(model: nn.Module, bits: int) -> None:
             matrix.copy_(((rows / scale).round() * scale).reshape(matrix.shape))
 
 
-def stored_bytes(checkpoint: Checkpoint, recipe: Recipe) -> int:
+def stored_bytes(checkpoint: Checkpoint, recipe: Compression) -> int:
     """Bytes of a file with the weights that are left; norms and biases have at most 16 bits less than 32."""
     model: Any = checkpoint.model
     blocks = {id(value) for value in _layers(model).parameters()}

@@ -22,7 +22,7 @@ SETS = tuple(name for name in READY if name != TEN)
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class FineTuned:
     """One trained model."""
 
     model: str
@@ -41,7 +41,7 @@ def sizes(data: LabeledSet) -> tuple[int, ...]:
     return (*(size for size in SIZES if len(data.labels) <= size < every), every)
 
 
-def runs(done: Sequence[Point], corpus: object, seeds: int) -> Iterator[list[Point]]:
+def runs(done: Sequence[FineTuned], corpus: object, seeds: int) -> Iterator[list[FineTuned]]:
     """The curves of the ready sets that are not done, each of one seed."""
     checkpoint = checkpoints.load(checkpoints.first("fine-tuning")[0])
     measured = {(point.set, point.seed) for point in done}
@@ -51,7 +51,7 @@ def runs(done: Sequence[Point], corpus: object, seeds: int) -> Iterator[list[Poi
                 yield list(measure(checkpoint, name, ready(name), seed))
 
 
-def measure(checkpoint: Checkpoint, name: str, data: LabeledSet, seed: int) -> Iterator[Point]:
+def measure(checkpoint: Checkpoint, name: str, data: LabeledSet, seed: int) -> Iterator[FineTuned]:
     """The points of one seed's curve.
 
     Raises:
@@ -62,4 +62,4 @@ def measure(checkpoint: Checkpoint, name: str, data: LabeledSet, seed: int) -> I
         chosen = Setup("all", usual_pooling(checkpoint.spec), epochs, usual_rate("all"), seed)
         for setup in (chosen, baselines(chosen)["random"]):
             (last,) = fine_tune(checkpoint, data.sample(size, seed), setup, last_only=True)
-            yield Point(checkpoint.spec.slug, name, size, int(setup.pretrained), seed, last.accuracy)
+            yield FineTuned(checkpoint.spec.slug, name, size, int(setup.pretrained), seed, last.accuracy)

@@ -192,7 +192,7 @@ class Pairs:
             int(s): np.flatnonzero(self.paired & (anywhere | (documents.source == s))) for s in set(documents.source)
         }
 
-    def draw(self, chunk: int, rng: np.random.Generator) -> Pair:
+    def sample(self, chunk: int, rng: np.random.Generator) -> Pair:
         text = self.documents
         if not self.paired[chunk]:
             return Pair(text.chunk(chunk), None, NO_LABEL)
@@ -257,7 +257,7 @@ class Examples:
         Returns:
             What `lab.masking.mask_rows` returns; ``types`` segments; ``answers`` (rows,) labels of the pairs.
         """
-        pairs = [self.pairs.draw(chunk, rng) for chunk, rng in zip(index.tolist(), rngs, strict=True)]
+        pairs = [self.pairs.sample(chunk, rng) for chunk, rng in zip(index.tolist(), rngs, strict=True)]
         texts = [self.words.framed(*(segment for segment in (a, b) if segment is not None)) for a, b, _ in pairs]
         types = np.zeros((len(index), int(self.sizes[index[0]])), dtype=np.int64)
         for row, (pair, text) in enumerate(zip(pairs, texts, strict=True)):

@@ -31,7 +31,7 @@ RATE, WARMUP = 3e-3, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RoundsResult:
     """One trained model at one number of rounds."""
 
     trained: int
@@ -119,7 +119,7 @@ def accuracy(model: DuplicationModel, rounds: int, count: int = 200) -> float:
     return float((logits.argmax(-1) == labels).float().mean())
 
 
-def runs(done: Sequence[Row], corpus: object, seeds: int) -> Iterator[list[Row]]:
+def runs(done: Sequence[RoundsResult], corpus: object, seeds: int) -> Iterator[list[RoundsResult]]:
     """The rows of each model that is not done."""
     measured = {(row.trained, row.seed) for row in done}
     for seed in range(seeds):
@@ -129,4 +129,7 @@ def runs(done: Sequence[Row], corpus: object, seeds: int) -> Iterator[list[Row]]
                 model = trained(rounds, seed)
                 seconds = time.process_time() - began
                 shares = {other: accuracy(model, other) for other in EVALUATED}
-                yield [Row(rounds, other, seed, share, STEPS, seconds, machine()) for other, share in shares.items()]
+                yield [
+                    RoundsResult(rounds, other, seed, share, STEPS, seconds, machine())
+                    for other, share in shares.items()
+                ]

@@ -36,7 +36,7 @@ from core.checkpoints.families import ModelFamily
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.adapters import tasks
-from lab.heads import Row, write_rows
+from lab.heads import CsvRow, write_rows
 
 TEXTS = OUTPUT / "texts.tsv"
 GAP = "[MASK]"
@@ -100,7 +100,7 @@ def measure(checkpoint: Checkpoint, texts: Sequence[str], done: Callable[[], obj
     return effects
 
 
-def rows(effects: Effects) -> Iterator[Row]:
+def rows(effects: Effects) -> Iterator[CsvRow]:
     """The rows of ``effects/SLUG.csv``, from the first layer on."""
     for head, bits in sorted(effects.items(), key=lambda item: (KINDS.index(item[0].kind), item[0])):
         yield (head.kind, head.layer + 1, head.head + 1, len(bits), f"{fmean(bits):.4f}", f"{max(bits):.4f}")

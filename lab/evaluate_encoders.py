@@ -35,7 +35,7 @@ from lab import documents, masking, measures, models, parallel
 from lab import recipe as recipes
 from lab.corpus import held_out_books
 from lab.documents import Documents, Examples
-from lab.evaluate_pairs import Row, segments, shared_words, words_before
+from lab.evaluate_pairs import SegmentPair, segments, shared_words, words_before
 from lab.measures import (
     BOOKS,
     STORY,
@@ -157,7 +157,7 @@ def segment_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
         if side.pairs.question == "order":
             text = documents.tokenized(corpus, recipe.sources, backend, every=every, width=width, held_out=False)
             train, rng = Examples(text, backend, "order"), np.random.default_rng(0)
-            known = [train.pairs.draw(int(chunk), rng) for chunk in np.flatnonzero(usable(train, recipe))]
+            known = [train.pairs.sample(int(chunk), rng) for chunk in np.flatnonzero(usable(train, recipe))]
         yield f"{sum(map(len, chosen.values())):,} pairs of segments held out from training", (side, chosen, known)
 
 
@@ -166,7 +166,7 @@ def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
     side, chosen, known = held
     part: Any = checkpoints.load(checkpoint.spec.slug, "pairs")
     right: list[bool] = []
-    rows: list[Row] = []
+    rows: list[SegmentPair] = []
     numbers: Numbers = {}
     for source, chunks in chosen.items():
         start = len(rows)
@@ -183,7 +183,7 @@ def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
     return _next_sentence("next sentence", right, rows) | numbers
 
 
-def _next_sentence(name: str, right: list[bool], rows: list[Row]) -> Numbers:
+def _next_sentence(name: str, right: list[bool], rows: list[SegmentPair]) -> Numbers:
     return {name: Share(sum(right), len(right)), f"{name}, shared words alone": shared_words(rows)}
 
 

@@ -220,13 +220,13 @@ def denoised(checkpoint: Checkpoint, texts: list[str]) -> Numbers:
     return scores
 
 
-Row = tuple[list[int], list[int], int]
+SegmentPair = tuple[list[int], list[int], int]
 """Token ids of both segments, and the label: 0 where they are consecutive and in order."""
 SCALE = 20.0
 """Of the share of common tokens, so that the penalty of the regression hardly holds its weight down."""
 
 
-def segments(batch: Mapping[str, Tensor]) -> list[Row]:
+def segments(batch: Mapping[str, Tensor]) -> list[SegmentPair]:
     """The pairs of a batch."""
     return [
         (*(ids[(types == segment) & (real == 1)][1 - segment : -1].tolist() for segment in (0, 1)), int(answer))
@@ -239,7 +239,7 @@ def words_before(known: Sequence[Any], rows: Sequence[Any], *, shared: bool = Fa
     """Accuracy in percent of a logistic regression on which tokens are in each segment, and which one begins it.
 
     Args:
-        known, rows: pairs to learn from and to judge, each as `Row`.
+        known, rows: pairs to learn from and to judge, each as `SegmentPair`.
         shared: whether it reads the share of B's tokens that are in A, too.
     """
     from scipy.sparse import csr_matrix
@@ -265,7 +265,7 @@ def words_before(known: Sequence[Any], rows: Sequence[Any], *, shared: bool = Fa
     return Share(float(model.score(features(rows), labels[1])) * len(rows), len(rows))
 
 
-def shared_words(rows: Sequence[Row]) -> float:
+def shared_words(rows: Sequence[SegmentPair]) -> float:
     """Accuracy in percent of the topic baseline: the half of the pairs with the higher tf-idf cosine follow."""
     size = 1 + max(max(a + b) for a, b, _ in rows)
     counts = np.stack([[np.bincount(text, minlength=size) for text in row[:2]] for row in rows]).astype(np.float32)

@@ -64,7 +64,7 @@ TEXTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DistanceResult:
     """One trained model, or a baseline, at one range of distances."""
 
     pattern: str
@@ -235,13 +235,13 @@ def nearest(words: Words, count: int = TEXTS) -> tuple[np.ndarray[Any, Any], Int
     return (where == where.min(1, keepdims=True)).ravel(), (where - ASKED).ravel()
 
 
-def runs(done: Sequence[Row], corpus: Path, seeds: int) -> Iterator[list[Row]]:
+def runs(done: Sequence[DistanceResult], corpus: Path, seeds: int) -> Iterator[list[DistanceResult]]:
     """The rows of each model that is not done, and of the baseline."""
     measured = {(row.pattern, row.seed) for row in done}
     held = Words(corpus, held_out=True)
     if not measured:
         baseline = binned(*nearest(held))
-        yield [Row("nearest", end, 0, share, asked, 0, 0.0, machine()) for end, share, asked in baseline]
+        yield [DistanceResult("nearest", end, 0, share, asked, 0, 0.0, machine()) for end, share, asked in baseline]
     words = Words(corpus, held_out=False)
     for seed in range(seeds):
         for pattern in TRAINED:
@@ -251,6 +251,6 @@ def runs(done: Sequence[Row], corpus: Path, seeds: int) -> Iterator[list[Row]]:
                 seconds = time.process_time() - began
                 best, right, apart = answered(held, model, pattern)
                 yield [
-                    Row(pattern, end, seed, share, asked, STEPS, seconds, machine())
+                    DistanceResult(pattern, end, seed, share, asked, STEPS, seconds, machine())
                     for end, share, asked in binned(best == right, apart)
                 ]

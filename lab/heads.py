@@ -52,7 +52,7 @@ LENGTH, REPEATS, EXAMPLES = 25, 4, 10
 BYTES = 256
 """A vocabulary of at most this size has single bytes or letters."""
 
-Row = tuple[object, ...]
+CsvRow = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +140,7 @@ def repeated(checkpoint: Checkpoint, examples: int, seed: int) -> NDArray[np.int
     return np.array([start + REPEATS * tokens for tokens in drawn], dtype=np.int64)
 
 
-def relation_rows(treebank: str, counts: Iterable[RelationCounts]) -> Iterator[Row]:
+def relation_rows(treebank: str, counts: Iterable[RelationCounts]) -> Iterator[CsvRow]:
     """The rows of ``SLUG.csv``: every head."""
     for entry in counts:
         for (layer, head), right in _cells(entry.right):
@@ -150,7 +150,7 @@ def relation_rows(treebank: str, counts: Iterable[RelationCounts]) -> Iterator[R
             )
 
 
-def role_rows(treebank: str, head_scores: HeadScores) -> Iterator[Row]:
+def role_rows(treebank: str, head_scores: HeadScores) -> Iterator[CsvRow]:
     """The rows of ``roles/SLUG.csv``."""
     for role, grid in head_scores.grids.items():
         for (layer, head), mean in _cells(grid):
@@ -162,7 +162,7 @@ def _cells(grid: Any) -> Iterator[tuple[tuple[int, int], Any]]:
         yield (layer + 1, head + 1), value
 
 
-def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Row]) -> None:
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[CsvRow]) -> None:
     """Write ``rows`` to a tidy file, replacing those of the same treebanks; the file is replaced atomically.
 
     Raises:
@@ -219,8 +219,8 @@ def cli_heads(
     folder = output or OUTPUT
     for spec in specs:
         checkpoint = checkpoints.load(spec.slug)
-        rows: list[Row] = []
-        roles: list[Row] = []
+        rows: list[CsvRow] = []
+        roles: list[CsvRow] = []
         for name, files in banks.items():
             total = sum(min(treebanks.count(path), sentences or 10**9) for path in files)
             read = chain.from_iterable(islice(treebanks.read_treebank(path), sentences) for path in files)

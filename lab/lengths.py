@@ -37,7 +37,7 @@ ROUNDS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LengthTiming:
     """One kind at one length."""
 
     kind: str
@@ -60,7 +60,7 @@ def count_scores(kind: str, tokens: int) -> int:
     return counted.full if kind in ("full", "fused") else counted.sparse
 
 
-def runs(done: Sequence[Row], corpus: object, seeds: int) -> Iterator[tuple[Row, ...]]:
+def runs(done: Sequence[LengthTiming], corpus: object, seeds: int) -> Iterator[tuple[LengthTiming, ...]]:
     """The rows of each length that is not done."""
     measured = {row.tokens for row in done}
     return (measure(tokens, KINDS) for tokens in LENGTHS if tokens not in measured)
@@ -68,14 +68,14 @@ def runs(done: Sequence[Row], corpus: object, seeds: int) -> Iterator[tuple[Row,
 
 def measure(
     tokens: int, kinds: Sequence[str], *, rounds: int = ROUNDS, clock: Callable[[], float] = time.perf_counter
-) -> tuple[Row, ...]:
+) -> tuple[LengthTiming, ...]:
     """The rows of a length."""
     kernels = {kind: kernel(kind, tokens) for kind in kinds}
     with torch.inference_mode():
         taken = alternated(list(kernels.values()), rounds, clock=clock)
         peaks = {kind: measure_peak(run) for kind, run in kernels.items() if kind in ("full", "sparse")}
     return tuple(
-        Row(
+        LengthTiming(
             kind,
             tokens,
             2 * count_scores(kind, tokens) * WIDTH,

@@ -39,7 +39,7 @@ NOISE_WINDOWS, GROUP = 96, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ScalingRun:
     """A trained decoder."""
 
     layers: int
@@ -76,23 +76,23 @@ class Noisy:
     high: float
 
 
-def points(name: str, seed: int) -> list[Run]:
+def points(name: str, seed: int) -> list[ScalingRun]:
     """What a sweep trains with a seed, cheapest first; the loss is still 0."""
     size, tokens = SWEPT
     if name == "batches":
-        return [Run(*size, tokens, batch, rate, seed) for batch in BATCHES for rate in RATES]
+        return [ScalingRun(*size, tokens, batch, rate, seed) for batch in BATCHES for rate in RATES]
     step = _recipe().step_tokens
-    runs = [Run(*at, n, step, rate, seed) for at, rate in SIZES.items() for n in TOKENS]
+    runs = [ScalingRun(*at, n, step, rate, seed) for at, rate in SIZES.items() for n in TOKENS]
     return sorted(runs, key=lambda run: run.layers * run.width**2 * run.tokens)
 
 
-def runs(name: str, done: Sequence[Run], corpus: Path, seeds: int) -> Iterator[list[Run]]:
+def runs(name: str, done: Sequence[ScalingRun], corpus: Path, seeds: int) -> Iterator[list[ScalingRun]]:
     """The row of each run of ``scaling`` or ``batches`` that is not done, seed by seed."""
     for seed in range(seeds):
         yield from sweep(points(name, seed), done, corpus)
 
 
-def sweep(wanted: Sequence[Run], done: Sequence[Run], corpus: Path) -> Iterator[list[Run]]:
+def sweep(wanted: Sequence[ScalingRun], done: Sequence[ScalingRun], corpus: Path) -> Iterator[list[ScalingRun]]:
     measured = {run.point for run in done}
     for run in wanted:
         if run.point not in measured:
@@ -101,7 +101,7 @@ def sweep(wanted: Sequence[Run], done: Sequence[Run], corpus: Path) -> Iterator[
                 yield [_measured(run, trainer.objective)]
 
 
-def _measured(run: Run, objective: Any) -> Run:
+def _measured(run: ScalingRun, objective: Any) -> ScalingRun:
     named = objective.model.named_parameters()
     parameters = sum(p.numel() for name, p in named if ".wte" not in name and ".wpe" not in name)
     return replace(run, parameters=parameters, loss=_loss(objective))
@@ -115,7 +115,7 @@ def noise_runs(done: Sequence[Noisy], corpus: Path, seeds: int) -> Iterator[list
             checkpoint = checkpoints.load(slug)
             *_, noise = live(checkpoint)
             yield [_row(slug, 0, checkpoint.spec.card.tokens if checkpoint.spec.card else 0, 0.0, noise)]
-    run = Run(*SWEPT[0], TOKENS[-1], _recipe().step_tokens, SIZES[SWEPT[0]], 0)
+    run = ScalingRun(*SWEPT[0], TOKENS[-1], _recipe().step_tokens, SIZES[SWEPT[0]], 0)
     for seed in range(seeds):
         if ("", seed) in measured:
             continue
@@ -141,7 +141,7 @@ def _recipe() -> recipes.Recipe:
 
 
 @contextmanager
-def _trainer(run: Run, corpus: Path) -> Iterator[Any]:
+def _trainer(run: ScalingRun, corpus: Path) -> Iterator[Any]:
     """The trainer of a run, whose state goes with it."""
     base = _recipe()
     recipe = replace(

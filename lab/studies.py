@@ -36,17 +36,17 @@ class Repetition:
 
 
 STUDIES: dict[str, Repetition] = {
-    "batches": Repetition(scaling.Run, partial(scaling.runs, "batches"), seeds=2),
+    "batches": Repetition(scaling.ScalingRun, partial(scaling.runs, "batches"), seeds=2),
     "compression": Repetition(compress.Compressed, compress.runs),
     "distillation": Repetition(distill.Step, sweeps.distillation_runs, seeds=5),
-    "duplication": Repetition(duplication.Row, duplication.runs, seeds=3),
-    "examples": Repetition(curve.Point, curve.runs, seeds=10),
-    "facts": Repetition(facts.Row, facts.runs, seeds=3),
-    "lengths": Repetition(lengths.Row, lengths.runs),
+    "duplication": Repetition(duplication.RoundsResult, duplication.runs, seeds=3),
+    "examples": Repetition(curve.FineTuned, curve.runs, seeds=10),
+    "facts": Repetition(facts.DistanceResult, facts.runs, seeds=3),
+    "lengths": Repetition(lengths.LengthTiming, lengths.runs),
     "noise": Repetition(scaling.Noisy, scaling.noise_runs, seeds=3),
     "pretraining": Repetition(pretraining.Pretrained, pretraining.runs, seeds=2),
-    "scaling": Repetition(scaling.Run, partial(scaling.runs, "scaling"), seeds=2),
-    "warm-start": Repetition(warm_start.Point, warm_start.runs),
+    "scaling": Repetition(scaling.ScalingRun, partial(scaling.runs, "scaling"), seeds=2),
+    "warm-start": Repetition(warm_start.WarmStartResult, warm_start.runs),
     "widths": Repetition(sweeps.Width, sweeps.width_runs, seeds=5),
 }
 

@@ -42,7 +42,7 @@ from lab.recipe import Recipe, write_card
 STATE = Path(__file__).resolve().parents[1] / "var" / "training"
 CURVE = ("tokens", "steps", "minutes", "split", "measure", "value")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-Row = tuple[int, int, float, str, str, float]
+CurveRow = tuple[int, int, float, str, str, float]
 
 
 class Diverged(AtlasError):
@@ -58,7 +58,7 @@ class Progress:
     step: int = 0
     tokens: int = 0
     minutes: float = 0.0
-    curve: list[Row] = field(default_factory=list)
+    curve: list[CurveRow] = field(default_factory=list)
     losses: float = 0.0
     """Sum of the losses since the last measurement, in nats; ``counted`` is their number."""
     counted: int = 0

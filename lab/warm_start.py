@@ -16,7 +16,7 @@ OFTEN = "connective, the most frequent one always"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class WarmStartResult:
     """A run after some tokens, or the baseline, which has no loss."""
 
     start: str
@@ -28,7 +28,7 @@ class Point:
     """Share of the held-out fusions with the right connective."""
 
 
-def runs(done: Sequence[Point], corpus: Path, seeds: int) -> Iterator[list[Point]]:
+def runs(done: Sequence[WarmStartResult], corpus: Path, seeds: int) -> Iterator[list[WarmStartResult]]:
     """The points of each run that is not done."""
     measured = {point.start for point in done}
     for start, recipe in RECIPES.items():
@@ -38,16 +38,16 @@ def runs(done: Sequence[Point], corpus: Path, seeds: int) -> Iterator[list[Point
             measured.add("often")
 
 
-def points_of(start: str, folder: Path) -> list[Point]:
+def points_of(start: str, folder: Path) -> list[WarmStartResult]:
     """The held-out points of a learning curve."""
     values: dict[int, dict[str, float]] = {}
     for point in read_curve(folder):
         if point.split == "held-out":
             values.setdefault(point.tokens, {})[point.measure] = point.value
-    return [Point(start, tokens, at["loss"], at["connective"] / 100) for tokens, at in values.items()]
+    return [WarmStartResult(start, tokens, at["loss"], at["connective"] / 100) for tokens, at in values.items()]
 
 
-def baseline(folder: Path) -> Point:
+def baseline(folder: Path) -> WarmStartResult:
     """The most frequent connective, always."""
     last = next(point for point in reversed(read_curve(folder)) if point.measure == OFTEN)
-    return Point("often", last.tokens, "", last.value / 100)
+    return WarmStartResult("often", last.tokens, "", last.value / 100)

@@ -9,7 +9,7 @@ from core.figures.labels import in_bytes, percent, sentence, short, whole
 from core.figures.lines import Line, line_chart
 from core.figures.plot import DASHES, Json
 from core.lazy import go
-from core.studies import Axis, Cell, Row, Spread, Study, Unit, Where, front, order, select
+from core.studies import Axis, Cell, Spread, Study, StudyRow, Unit, Where, front, order, select
 from core.theme import Theme
 
 _BANDED = 4
@@ -75,7 +75,7 @@ def study_lines(study: Study, x: Axis, y: Axis, chosen: Mapping[str, Cell], them
 
 
 def _line(
-    study: Study, name: str, x: Axis, y: Axis, rows: Sequence[Row], look: tuple[str, str], *, banded: bool
+    study: Study, name: str, x: Axis, y: Axis, rows: Sequence[StudyRow], look: tuple[str, str], *, banded: bool
 ) -> Line:
     curve = study.curve(x.column, y.column, rows)
     means = [spread.mean for spread in curve.values()]

@@ -38,7 +38,7 @@ SHARES: dict[UnifiedMask, float] = {"both": 1 / 3, "seq2seq": 1 / 3, "left": 1 /
 SINGLE = 0.8
 
 
-def draw(rng: np.random.Generator) -> UnifiedMask:
+def sample_mask(rng: np.random.Generator) -> UnifiedMask:
     """The attention mask of one row, sampled with the published shares."""
     return list(SHARES)[int(rng.choice(len(SHARES), p=list(SHARES.values())))]
 

@@ -23,7 +23,7 @@ _FEW = 5
 """Options in a row; more are a menu."""
 
 
-def draw(view: View, study: Study) -> None:
+def draw_study(view: View, study: Study) -> None:
     """Draw claim, choices, chart, verdict, and what was varied and held."""
     common = replace(view, words=content(PAGE))
     common.say("Claim", claim=study.claim, source=study.source)
@@ -85,4 +85,4 @@ def _params(study: Study) -> tuple[Choice, ...]:
 
 def experiment(name: str) -> Section:
     """The section of a study."""
-    return Section(name, partial(draw, study=get(name)), _params(get(name)))
+    return Section(name, partial(draw_study, study=get(name)), _params(get(name)))

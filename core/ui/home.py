@@ -86,7 +86,7 @@ def masked_word(view: View) -> None:
             place.html(f'<div class="atlas-skeleton" role="status">{view.words.label("loading")}</div>')
     begin, end = units[chosen].span()
     masked = f"{text[:begin]}{_TYPED}{text[end:]}"
-    view.later.append(partial(_draw, view, spec, masked, names[:chosen].count(_TYPED), place))
+    view.later.append(partial(_draw_predictions, view, spec, masked, names[:chosen].count(_TYPED), place))
 
 
 def _model() -> CheckpointSpec | None:
@@ -110,7 +110,7 @@ def _masked(names: list[str], text: str, linked: tuple[int, ...]) -> tuple[int]:
     return (words[-1] if words else len(names) - 1,)
 
 
-def _draw(view: View, spec: CheckpointSpec, text: str, before: int, place: DeltaGenerator) -> None:
+def _draw_predictions(view: View, spec: CheckpointSpec, text: str, before: int, place: DeltaGenerator) -> None:
     """Compute and draw the picture.
 
     Args:

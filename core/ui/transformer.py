@@ -191,7 +191,7 @@ def transformer(view: View) -> None:
         shown = text
     part = text_part(spec, state, shown, task=task or "", answered=True, most=MAX_TOKENS)
     run = session.computed("running-the-model", overview, spec.slug, part, task)
-    _draw(view, spec, side, run, part)
+    _draw_diagram(view, spec, side, run, part)
     if shown != text:
         view.note("Cut at the mask")
     if run.masked_here:
@@ -200,7 +200,7 @@ def transformer(view: View) -> None:
     view.note("Model", model=spec.name, layers=lane.layers, heads=lane.heads, width=f"{_width(lane):,}")
 
 
-def _draw(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str) -> None:
+def _draw_diagram(view: View, spec: CheckpointSpec, side: str, run: Overview, text: str) -> None:
     state, key = view.state, view.state.key(f"picture.{side}")
     steps = [slug for lane in STEPS[side] for slug in lane]
     if moved := PICTURE.sent(key):

@@ -90,7 +90,7 @@ def scenes(pairs: Sequence[tuple[str, str]], rng: np.random.Generator) -> list[S
     return found
 
 
-def draw(scene: Scene, rng: np.random.Generator, color: NDArray[np.float64] | None = None) -> NDArray[np.uint8]:
+def draw_scene(scene: Scene, rng: np.random.Generator, color: NDArray[np.float64] | None = None) -> NDArray[np.uint8]:
     """(s, s, 3) image: the shape with random offset, size and shade, on a light ground with noise.
 
     ``color`` (red, green, blue) takes the place of the scene's own.
@@ -126,7 +126,7 @@ def sample(kind: SceneKind, each: int, seed: int) -> tuple[list[Scene], NDArray[
     """``2 * each`` scenes of every pair of color and shape, and their (n, s, s, 3) images."""
     rng = np.random.default_rng(seed)
     found = [scene for _ in range(each) for scene in scenes(SEEN if kind == "seen" else HELD_OUT, rng)]
-    return found, np.stack([draw(scene, rng) for scene in found])
+    return found, np.stack([draw_scene(scene, rng) for scene in found])
 
 
 FOLDER = ASSETS / "clip"

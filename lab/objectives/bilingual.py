@@ -118,7 +118,7 @@ class BilingualObjective(Objective):
 
     def items(self, rng: np.random.Generator) -> Ints:
         count = len(self.train)
-        drawn = [batches.draw(count, source.passes, rng) for source in self.recipe.sources]
+        drawn = [batches.sample_epoch(count, source.passes, rng) for source in self.recipe.sources]
         return np.concatenate([number * count + pairs for number, pairs in enumerate(drawn)])
 
     def batch(self, step: int) -> Batch:

@@ -30,7 +30,7 @@ from core.objectives import sentence_pairs, spans, unified, word_order
 from core.objectives.example import Example
 from lab import batches, documents, masking, models, ngrams
 from lab.documents import NO_LABEL, Documents, Examples
-from lab.evaluate_pairs import Row, segments, words_before
+from lab.evaluate_pairs import SegmentPair, segments, words_before
 from lab.measures import bootstrap
 from lab.objective import Batch, Hits, Share, of_card
 from lab.objectives.encoder import heads
@@ -209,7 +209,7 @@ class UnifiedObjective(ExamplesObjective):
     kind: unified.UnifiedMask | None = None
 
     def example(self, text: list[str], rng: np.random.Generator) -> Example:
-        kind = self.kind or (unified.draw(rng) if len(text) > 1 else "left")
+        kind = self.kind or (unified.sample_mask(rng) if len(text) > 1 else "left")
         cut = int(rng.integers(1, max(2, len(text))))
         if len(text) < 2 and kind in ("both", "seq2seq"):
             text = text * 2
@@ -272,12 +272,12 @@ class OrdersObjective(StructureObjective):
 
     def made(self, side: Documents, index: Ints, rngs: Sequence[np.random.Generator], width: int) -> Batch:
         """``moved`` (targets,) are those of trigrams, ``answers`` (rows,) the orders, or `NO_LABEL`."""
-        shape, draw = (len(index), width), self.pairs(side).pairs.draw
+        shape, sample = (len(index), width), self.pairs(side).pairs.sample
         original, ids = (np.full(shape, self.words.pad, dtype=np.int64) for _ in range(2))
         types, chosen, moved = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
         answers = np.full(len(index), NO_LABEL, dtype=np.int64)
         for row, (chunk, rng) in enumerate(zip(index.tolist(), rngs, strict=True)):
-            a, b, answers[row] = draw(chunk, rng)
+            a, b, answers[row] = sample(chunk, rng)
             text = self.words.framed(a) if b is None else self.words.framed(a, b)
             count, special = len(text), self.words.special[text]
             original[row, :count], types[row, len(a) + 2 : count] = text, 1
@@ -326,7 +326,7 @@ class OrdersObjective(StructureObjective):
         self.share = word_order.SHARE
         bigrams = ngrams.of_chunks(self.train, self.words.begin, self.words.end, len(self.names))[0]
         right: defaultdict[str, list[bool]] = defaultdict(list)
-        asked: list[Row] = []
+        asked: list[SegmentPair] = []
         texts: list[int] = []  # of each shuffled token
         for batch in self.held_out(self.measured):
             trigrams = batch["labels"].reshape(-1, word_order.SIZE)

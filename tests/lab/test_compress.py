@@ -15,9 +15,9 @@ from core.errors import OutOfRange
 from core.studies import results
 from core.table import measured
 from lab import compress, evaluate, heldout
-from lab.compress import BITS, Compressed, Recipe, recipes
+from lab.compress import BITS, Compressed, Compression, recipes
 
-STORED: dict[str, dict[Recipe, Compressed]] = {}
+STORED: dict[str, dict[Compression, Compressed]] = {}
 for point in measured(results("compression"), Compressed):
     STORED.setdefault(point.model, {})[point.recipe] = point
 TEXT = "The old king lived in a [MASK] by the sea."
@@ -34,7 +34,7 @@ def matrices(model: Any) -> dict[str, torch.Tensor]:
 
 def test_pruning_sets_the_smallest_weights_of_all_layers_to_zero(bert: Checkpoint) -> None:
     before = {name: value.clone() for name, value in bert.model.named_parameters()}
-    pruned = matrices(compress.compress(bert, Recipe(pruned=70)))
+    pruned = matrices(compress.compress(bert, Compression(pruned=70)))
     inside = [name for name in pruned if ".layer." in name]
     left = torch.cat([pruned[name][pruned[name] != 0].abs() for name in inside])
     gone = torch.cat([before[name][pruned[name] == 0].abs() for name in inside])
@@ -63,11 +63,11 @@ def test_bytes_by_hand(bert: Checkpoint) -> None:
     whole = list(model.parameters())
     inside = {id(value) for value in model.bert.encoder.layer.parameters()}
 
-    def stored(recipe: Recipe) -> int:
+    def stored(recipe: Compression) -> int:
         return compress.stored_bytes(bert, recipe)
 
-    assert stored(Recipe()) == 4 * sum(value.numel() for value in whole)
-    assert stored(Recipe(bits=16)) == 2 * sum(value.numel() for value in whole)
+    assert stored(Compression()) == 4 * sum(value.numel() for value in whole)
+    assert stored(Compression(bits=16)) == 2 * sum(value.numel() for value in whole)
     expected = 0.0
     for value in whole:
         if value.dim() != 2:
@@ -76,10 +76,12 @@ def test_bytes_by_hand(bert: Checkpoint) -> None:
             expected += value.numel() / 2 + value.numel() / 8 + 2 * len(value)
         else:
             expected += value.numel() + 2 * len(value)
-    assert stored(Recipe(pruned=50, bits=8)) == round(expected)
+    assert stored(Compression(pruned=50, bits=8)) == round(expected)
     layer = sum(value.numel() for value in model.bert.encoder.layer[0].parameters())
-    assert stored(Recipe(layers=2)) == stored(Recipe()) - 2 * 4 * layer
-    assert stored(Recipe(heads=25)) == stored(Recipe()) - 4 * 6 * 4 * 192 * 32, "6 of 24 heads, four matrices each"
+    assert stored(Compression(layers=2)) == stored(Compression()) - 2 * 4 * layer
+    assert stored(Compression(heads=25)) == stored(Compression()) - 4 * 6 * 4 * 192 * 32, (
+        "6 of 24 heads, four matrices each"
+    )
 
 
 def test_bytes_of_a_combination_by_hand(bert: Checkpoint) -> None:
@@ -95,19 +97,19 @@ def test_bytes_of_a_combination_by_hand(bert: Checkpoint) -> None:
         else:
             expected += value.numel() + 2 * len(value)
     expected -= 9 * (4 * 192 * 32 * (0.7 + 1 / 8) + 2 * 3 * 32)  # 9 of the 18 heads that three layers have
-    recipe = Recipe(pruned=30, heads=50, layers=1, bits=8)
+    recipe = Compression(pruned=30, heads=50, layers=1, bits=8)
     assert compress.stored_bytes(bert, recipe) == round(expected)
     llama = checkpoints.load("atlas-llama")  # 6 heads share 2 of keys and values, which stay
-    before, after = (compress.stored_bytes(llama, Recipe(heads=heads)) for heads in (0, 25))
+    before, after = (compress.stored_bytes(llama, Compression(heads=heads)) for heads in (0, 25))
     assert before - after == 4 * 6 * 2 * 192 * 32
     xlnet = checkpoints.load("atlas-xlnet")  # a fifth matrix, of relative positions, has an axis for the heads, too
-    before, after = (compress.stored_bytes(xlnet, Recipe(heads=heads)) for heads in (0, 25))
+    before, after = (compress.stored_bytes(xlnet, Compression(heads=heads)) for heads in (0, 25))
     assert before - after == 4 * 6 * 5 * 192 * 32
 
 
 def test_each_half_of_an_encoder_decoder_is_compressed() -> None:
     t5 = checkpoints.load("atlas-t5")
-    model: Any = compress.compress(t5, Recipe(pruned=50, layers=1))
+    model: Any = compress.compress(t5, Compression(pruned=50, layers=1))
     assert [len(model.encoder.block), len(model.decoder.block)] == [1, 1]
     for half in (model.encoder, model.decoder):
         assert any(float((value == 0).float().mean()) > 0.3 for value in matrices(half.block).values())
@@ -115,7 +117,7 @@ def test_each_half_of_an_encoder_decoder_is_compressed() -> None:
     assert {head.layer for head in removed} == {0}
     assert {head.kind for head in removed} == {"encoder", "decoder", "cross"}
     gone = sum(value.numel() for half in (t5.model.encoder, t5.model.decoder) for value in half.block[1].parameters())  # type: ignore[attr-defined]
-    assert compress.stored_bytes(t5, Recipe()) - compress.stored_bytes(t5, Recipe(layers=1)) == 4 * gone
+    assert compress.stored_bytes(t5, Compression()) - compress.stored_bytes(t5, Compression(layers=1)) == 4 * gone
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_a_held_out_truth_is_what_the_model_was_trained_for(slug: str, most: flo
     """A shifted truth, or another task, would cost bits."""
     checkpoint = checkpoints.load(slug)
     numbers = evaluate.measure("compression", checkpoint)[heldout.ON]
-    stored = STORED[slug][Recipe()]
+    stored = STORED[slug][Compression()]
     assert numbers["bits per token"] < most
     assert numbers["accuracy"] / 100 == pytest.approx(stored.accuracy, abs=0.02)
     assert numbers["bits per token"] == pytest.approx(stored.bits_per_token, abs=0.02)
@@ -142,7 +144,7 @@ def test_bytes_in_memory_are_those_of_the_tensors(bert: Checkpoint) -> None:
     buffers = sum(value.nbytes for value in model.buffers())
     whole = 4 * sum(value.numel() for value in model.parameters()) + buffers
     assert compress.memory_bytes(model) == whole
-    for recipe in (Recipe(pruned=90), Recipe(heads=75), Recipe(bits=16), Recipe(bits=4)):
+    for recipe in (Compression(pruned=90), Compression(heads=75), Compression(bits=16), Compression(bits=4)):
         assert compress.memory_bytes(compress.compress(bert, recipe)) == whole, "zeros and rounded weights take space"
     expected = whole
     for module in model.modules():
@@ -151,7 +153,7 @@ def test_bytes_in_memory_are_those_of_the_tensors(bert: Checkpoint) -> None:
             # of the tied output layer, matrix and bias have a second owner, which stays
             tied = module.weight is model.get_input_embeddings().weight
             expected += 4 * module.out_features if tied else -4 * module.weight.numel()
-    assert compress.memory_bytes(compress.compress(bert, Recipe(bits=8))) == expected
+    assert compress.memory_bytes(compress.compress(bert, Compression(bits=8))) == expected
 
 
 @pytest.mark.parametrize("slug", ["atlas-bert", "atlas-gpt-2", "atlas-llama"])
@@ -160,7 +162,7 @@ def test_heads_stay_removed_in_a_combination(slug: str) -> None:
     ids = torch.tensor([[5, 6, 7, 8, 9]])
     whole, heads, both = (
         compress.compress(checkpoint, recipe)(input_ids=ids).logits
-        for recipe in (Recipe(layers=1), Recipe(heads=75, layers=1), Recipe(heads=75, layers=1, bits=8))
+        for recipe in (Compression(layers=1), Compression(heads=75, layers=1), Compression(heads=75, layers=1, bits=8))
     )
     assert float((both - heads).norm()) < 0.2 * float((heads - whole).norm())
     left = {head.layer for head in compress.least_effect(checkpoint, 75, 1)}
@@ -174,14 +176,16 @@ def test_removed_heads_are_ablated_heads(bert: Checkpoint) -> None:
     ids: Any = bert.tokenizer(TEXT, return_tensors="pt")
     at = ids["input_ids"][0].tolist().index(bert.tokenizer.mask_token_id)
     with torch.inference_mode():
-        logits = compress.compress(bert, Recipe(heads=50))(**ids).logits[0, at]
+        logits = compress.compress(bert, Compression(heads=50))(**ids).logits[0, at]
     assert logits.softmax(-1).topk(len(expected.probabilities)).values.tolist() == pytest.approx(
         list(expected.probabilities), abs=1e-4
     )
 
 
-@pytest.mark.parametrize("recipe", [Recipe(pruned=31), Recipe(bits=3), Recipe(heads=99), Recipe(layers=-1)])
-def test_other_numbers_are_refused(bert: Checkpoint, recipe: Recipe) -> None:
+@pytest.mark.parametrize(
+    "recipe", [Compression(pruned=31), Compression(bits=3), Compression(heads=99), Compression(layers=-1)]
+)
+def test_other_numbers_are_refused(bert: Checkpoint, recipe: Compression) -> None:
     with pytest.raises(OutOfRange):
         compress.compress(bert, recipe)
 
@@ -189,7 +193,7 @@ def test_other_numbers_are_refused(bert: Checkpoint, recipe: Recipe) -> None:
 def test_a_layer_is_left() -> None:
     short = checkpoints.load("atlas-albert")
     with pytest.raises(OutOfRange, match="at least one must be left"):
-        compress.compress(short, Recipe(layers=1))
+        compress.compress(short, Compression(layers=1))
 
 
 def test_every_bundled_model_was_measured() -> None:
@@ -207,15 +211,16 @@ def test_every_model_has_all_points(slug: str) -> None:
     assert all("processors" in point.machine and point.memory_bytes > 1e6 for point in points.values())
     assert all(0 < point.fastest <= point.seconds <= point.slowest for point in points.values())
     for bits in BITS[1:]:
-        assert points[Recipe(bits=bits)].stored_bytes < points[Recipe()].stored_bytes
-    assert points[Recipe(bits=8)].bits_per_token == pytest.approx(points[Recipe()].bits_per_token, abs=0.2), (
+        assert points[Compression(bits=bits)].stored_bytes < points[Compression()].stored_bytes
+    assert points[Compression(bits=8)].bits_per_token == pytest.approx(points[Compression()].bits_per_token, abs=0.2), (
         "the page says that eight bits are nearly free"
     )
 
 
 def test_the_notice_names_the_models_that_eight_bits_cost_something() -> None:
     cost = {
-        slug: points[Recipe(bits=8)].bits_per_token - points[Recipe()].bits_per_token for slug, points in STORED.items()
+        slug: points[Compression(bits=8)].bits_per_token - points[Compression()].bits_per_token
+        for slug, points in STORED.items()
     }
     first, *_ = content("experiments", "compression").part("Notice").split(". Atlas BERT")
     assert {slug for slug in cost if cost[slug] > 0.05} == {

@@ -26,7 +26,7 @@ def test_a_seed_has_a_curve_from_both_starts(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_stored_runs_are_complete() -> None:
-    stored = measured(results("examples"), curve.Point)
+    stored = measured(results("examples"), curve.FineTuned)
     assert list(curve.runs(stored, None, SEEDS)) == []
     assert {(point.set, point.examples, point.pretrained, point.seed) for point in stored} == {
         (name, size, start, seed)

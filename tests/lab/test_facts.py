@@ -63,7 +63,7 @@ def test_accuracy_by_distance_by_hand() -> None:
 
 
 def test_the_stored_runs_are_complete() -> None:
-    rows = measured(results("facts"), facts.Row)
+    rows = measured(results("facts"), facts.DistanceResult)
     seeds = {row.seed for row in rows}
     runs = {(row.pattern, row.distance, row.seed) for row in rows if row.pattern != "nearest"}
     assert runs == {(name, end, seed) for name in facts.TRAINED for end in facts.EDGES for seed in seeds}

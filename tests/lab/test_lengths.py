@@ -7,7 +7,7 @@ from itertools import count
 from core.studies import results
 from core.table import measured
 from lab import lengths
-from lab.lengths import Row, measure
+from lab.lengths import LengthTiming, measure
 
 
 def test_a_measurement_counts_and_takes_the_clock() -> None:
@@ -33,7 +33,7 @@ def test_all_kinds_compute_the_same_attention() -> None:
 
 
 def test_the_stored_measurement_is_complete() -> None:
-    rows = measured(results("lengths"), Row)
+    rows = measured(results("lengths"), LengthTiming)
     assert {(row.kind, row.tokens) for row in rows} == {(kind, n) for kind in lengths.KINDS for n in lengths.LENGTHS}
     assert all(row.fastest <= row.seconds <= row.slowest and row.machine for row in rows)
     assert list(lengths.runs(rows, None, 1)) == []

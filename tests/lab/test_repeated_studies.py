@@ -35,21 +35,21 @@ def test_the_stored_rows_are_those_that_the_study_measures(name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SeedRow:
     seed: int
     corpus: str
     peak: str | None = None
 
 
-def count_seeds(done: Sequence[Row], corpus: Path | None, seeds: int) -> Iterator[list[Row]]:
-    return ([Row(seed, str(corpus))] for seed in range(seeds) if seed not in {row.seed for row in done})
+def count_seeds(done: Sequence[SeedRow], corpus: Path | None, seeds: int) -> Iterator[list[SeedRow]]:
+    return ([SeedRow(seed, str(corpus))] for seed in range(seeds) if seed not in {row.seed for row in done})
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Each study counts its seeds; where the tables are written."""
     monkeypatch.setattr(repeated, "REPEATED", tmp_path)
-    monkeypatch.setattr(repeated, "STUDIES", dict.fromkeys(STUDIES, Repetition(Row, count_seeds, 2)))
+    monkeypatch.setattr(repeated, "STUDIES", dict.fromkeys(STUDIES, Repetition(SeedRow, count_seeds, 2)))
     return tmp_path
 
 
@@ -91,7 +91,7 @@ def test_without_a_name_all_are_listed(capsys: pytest.CaptureFixture[str], monke
 
 
 def test_a_warm_start_is_the_bundled_models_learning_curve() -> None:
-    rows = measured(studies.results("warm-start"), warm_start.Point)
+    rows = measured(studies.results("warm-start"), warm_start.WarmStartResult)
     folder = Path(checkpoints.get("atlas-bert2bert").location)
     kept = warm_start.points_of("kept", folder)
     assert [(float(row.loss), row.connective) for row in rows if row.start == "kept"] == [
@@ -106,8 +106,8 @@ def test_what_is_missing_of_a_warm_start_is_trained(monkeypatch: pytest.MonkeyPa
     folder = Path(checkpoints.get("atlas-bert2bert").location)
     trained: list[str] = []
     monkeypatch.setattr(warm_start, "train", lambda recipe, corpus, output: trained.append(recipe) or folder)
-    monkeypatch.setattr(warm_start, "baseline", lambda _: warm_start.Point("often", 1, "", 0.6))
-    done = [warm_start.Point("whole", 1, 2.0, 0.5)]
+    monkeypatch.setattr(warm_start, "baseline", lambda _: warm_start.WarmStartResult("often", 1, "", 0.6))
+    done = [warm_start.WarmStartResult("whole", 1, 2.0, 0.5)]
     first, second = warm_start.runs(done, Path(), 1)
     assert trained == ["atlas-bert2bert", "atlas-bert2bert-random"]
     assert ({point.start for point in first}, {point.start for point in second}) == ({"kept", "often"}, {"random"})

@@ -15,7 +15,7 @@ from core.table import measured
 from lab import duplication, scaling
 from lab.measures import story
 from lab.noise import GROUP, WINDOW, Noise, live, measure
-from lab.scaling import BATCHES, RATES, SIZES, TOKENS, Run
+from lab.scaling import BATCHES, RATES, SIZES, TOKENS, ScalingRun
 from tests import tinycorpus
 
 
@@ -47,12 +47,12 @@ def test_training_is_a_function_of_the_seed_and_what_is_done_is_not_run_again() 
     one, again, other = (duplication.trained(1, seed, steps=2).positions for seed in (4, 4, 5))
     assert torch.equal(one, again)
     assert not torch.equal(one, other)
-    done = [duplication.Row(rounds, 0, 0, 1.0, 1, 1.0, "") for rounds in duplication.TRAINED]
+    done = [duplication.RoundsResult(rounds, 0, 0, 1.0, 1, 1.0, "") for rounds in duplication.TRAINED]
     assert list(duplication.runs(done, None, 1)) == []
 
 
 def test_the_stored_runs_of_duplication_are_complete() -> None:
-    rows = measured(results("duplication"), duplication.Row)
+    rows = measured(results("duplication"), duplication.RoundsResult)
     runs = {(row.trained, row.evaluated, row.seed) for row in rows}
     seeds = {row.seed for row in rows}
     whole = {(n, other, seed) for n in duplication.TRAINED for other in duplication.EVALUATED for seed in seeds}
@@ -61,16 +61,16 @@ def test_the_stored_runs_of_duplication_are_complete() -> None:
 
 
 def test_the_stored_decoders_are_complete() -> None:
-    runs = measured(results("scaling"), Run)
+    runs = measured(results("scaling"), ScalingRun)
     assert {((run.layers, run.width), run.tokens) for run in runs} == {(size, n) for size in SIZES for n in TOKENS}
-    swept = measured(results("batches"), Run)
+    swept = measured(results("batches"), ScalingRun)
     assert {(run.batch, run.rate) for run in swept} == {(batch, rate) for batch in BATCHES for rate in RATES}
 
 
 def test_a_sweep_trains_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(scaling, "STATE", tmp_path / "state")
     corpus = tinycorpus.write(tmp_path)
-    wanted = [Run(1, 16, 1024, 256, rate, 0) for rate in (1e-3, 3e-2)]
+    wanted = [ScalingRun(1, 16, 1024, 256, rate, 0) for rate in (1e-3, 3e-2)]
     (slow,), (fast,) = scaling.sweep(wanted, [], corpus)
     assert fast.loss < slow.loss < 7
     assert fast.parameters == 12 * 16**2 + 13 * 16 + 2 * 16

@@ -81,7 +81,7 @@ def test_ragged_rows_come_back_padded_and_cut(tmp_path: Path) -> None:
 
 
 def test_draw_repeats_whole_passes_and_samples_the_rest() -> None:
-    drawn = batches.draw(10, 2.3, np.random.default_rng(0))
+    drawn = batches.sample_epoch(10, 2.3, np.random.default_rng(0))
     counts = np.bincount(drawn, minlength=10)
     assert len(drawn) == 23
     assert sorted(counts.tolist()) == [2] * 7 + [3] * 3
@@ -239,7 +239,7 @@ def test_the_second_segment_is_another_in_half_of_the_pairs(files: Path, task: s
     assert task == "order" or not pairs.paired[train.document < 0].any()
     labels = []
     for chunk in np.flatnonzero(pairs.paired):
-        a, b, label = pairs.draw(int(chunk), np.random.default_rng(int(chunk)))
+        a, b, label = pairs.sample(int(chunk), np.random.default_rng(int(chunk)))
         assert len(a) + len(b) <= train.bounds[chunk, 3]
         whole = train.chunk(int(chunk)).tolist()
         if label == 0:

@@ -14,7 +14,7 @@ from core.finetuning.train import fine_tune
 from core.studies import results
 from core.table import measured
 from lab import compress, duplication
-from lab.compress import Compressed, Recipe
+from lab.compress import Compressed, Compression
 from lab.record import trained
 from tests.unit.test_finetuning import LINES
 
@@ -55,7 +55,7 @@ def test_ten_sentences_are_enough_again() -> None:
 
 def test_the_stored_points_are_measured_again() -> None:
     points = {(point.model, point.recipe): point for point in measured(results("compression"), Compressed)}
-    for recipe in (Recipe(), Recipe(pruned=50, bits=4), Recipe(pruned=30, heads=50, layers=1, bits=8)):
+    for recipe in (Compression(), Compression(pruned=50, bits=4), Compression(pruned=30, heads=50, layers=1, bits=8)):
         again = compress.measure(checkpoints.load("atlas-bert"), recipe)
         stored = points["atlas-bert", recipe]
         assert again.stored_bytes == pytest.approx(stored.stored_bytes, rel=1e-4)
@@ -68,7 +68,9 @@ def test_the_stored_points_are_measured_again() -> None:
 def test_a_model_of_the_duplication_task_is_trained_again() -> None:
     """Many steps enlarge the differences of rounding."""
     model = duplication.trained(0, 0)
-    rows = [row for row in measured(results("duplication"), duplication.Row) if (row.trained, row.seed) == (0, 0)]
+    rows = [
+        row for row in measured(results("duplication"), duplication.RoundsResult) if (row.trained, row.seed) == (0, 0)
+    ]
     assert {row.evaluated: duplication.accuracy(model, row.evaluated) for row in rows} == pytest.approx(
         {row.evaluated: row.accuracy for row in rows}, abs=0.05
     )

@@ -18,7 +18,7 @@ from core.vectors.image_text import SIDES, Scene
 
 def test_a_shape_has_its_color_and_stands_on_its_side() -> None:
     for side, (across, down) in SIDES.items():
-        image = image_text.draw(Scene("blue", "square", "small", side), np.random.default_rng(1)).astype(int)
+        image = image_text.draw_scene(Scene("blue", "square", "small", side), np.random.default_rng(1)).astype(int)
         rows, columns = np.nonzero(image[..., 2] - image[..., 0] > 80)
         assert 60 < len(rows) < 250  # a square of about 12 by 12 pixels
         assert np.sign(round((columns.mean() - 24) / 10)) == np.sign(across)

@@ -338,7 +338,7 @@ def test_masked_cells_give_the_original_text(
 
 def test_the_kinds_come_with_their_published_shares() -> None:
     rng = np.random.default_rng(0)
-    drawn = [unified.draw(rng) for _ in range(3000)]
+    drawn = [unified.sample_mask(rng) for _ in range(3000)]
     for kind, share in unified.SHARES.items():
         assert abs(drawn.count(kind) / 3000 - share) < 0.03
     assert sum(unified.SHARES.values()) == pytest.approx(1.0)

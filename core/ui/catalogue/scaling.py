@@ -30,7 +30,7 @@ TOKENS = Real(
 _POINTS = 41
 
 
-def draw(view: View) -> None:
+def draw_scaling(view: View) -> None:
     """Draw the losses, the loss along the budget, and the best size by compute."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -126,4 +126,4 @@ def _by_compute(view: View, known: dict[str, Law], compute: float) -> None:
     Panel("scaling-compute", view.words.label("best"), figure, alt, table, heading=True).draw(view.state)
 
 
-SCALING = Section("scaling", draw, (PARAMETERS, TOKENS))
+SCALING = Section("scaling", draw_scaling, (PARAMETERS, TOKENS))

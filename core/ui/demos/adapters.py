@@ -29,7 +29,7 @@ TEXT = Text(
 TASK = Choice(name="task", label="Adapters for", options={}, style="row")
 
 
-def draw(view: DemoView) -> None:
+def draw_tasks(view: DemoView) -> None:
     offered = {info.slug: info for info in view.computed("loading-the-encoder", tasks)}
     text = TEXT.draw(view.state, tag="adapters")
     names = {slug: info.name for slug, info in offered.items()}
@@ -107,4 +107,4 @@ def _all_tasks(view: DemoView, text: str, infos: Sequence[TaskInfo]) -> None:
         view.data_table("answers-of-all-tasks", rows)
 
 
-TASKS = Demo("tasks", draw, lambda spec: spec.offers("classifies texts"), (TEXT, TASK))
+TASKS = Demo("tasks", draw_tasks, lambda spec: spec.offers("classifies texts"), (TEXT, TASK))

@@ -34,7 +34,7 @@ FEW = LENGTH.with_(high=80)
 _COLUMNS = 3
 
 
-def draw(view: DemoView) -> None:
+def draw_codes(view: DemoView) -> None:
     state = view.state
     text = TEXT.draw(state, tag="codes")
     with settings_popover(state, decoding_changed(state, FEW)):
@@ -118,7 +118,7 @@ def _continued(checkpoint: Checkpoint, text: str, label: str, decoding: Decoding
 
 CODES = Demo(
     "codes",
-    draw,
+    draw_codes,
     lambda spec: spec.card is not None and bool(spec.card.extra.get("codes")),
     (TEXT, *DECODING, PASSAGE, STEP),
 )

@@ -43,7 +43,7 @@ _PIECES = 3
 """Continuations of words from which on a text may be of another language."""
 
 
-def draw(view: DemoView) -> None:
+def draw_predictions(view: DemoView) -> None:
     spec, state = view.spec, view.state
     if spec.offers("languages"):
         view.note("Languages")
@@ -167,4 +167,4 @@ def _verdicts(checkpoint: Checkpoint) -> tuple[tuple[ProbeResult, ...], dict[str
     return tuple(verdicts), bias
 
 
-MASKS = Demo("masks", draw, lambda spec: spec.offers("predicts masked tokens"), (TEXT, MASK))
+MASKS = Demo("masks", draw_predictions, lambda spec: spec.offers("predicts masked tokens"), (TEXT, MASK))

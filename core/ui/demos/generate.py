@@ -41,7 +41,7 @@ LONG = LENGTH.with_(default=120)
 """New tokens of models for long texts, one of which generates bytes."""
 
 
-def draw(view: DemoView) -> None:
+def draw_generation(view: DemoView) -> None:
     spec, state = view.spec, view.state
     codes = dict(spec.card.extra.get("codes", {})) if spec.card is not None else {}
     if codes:
@@ -154,4 +154,6 @@ def _guessed(view: DemoView, run: steps.Generation, decoding: Decoding) -> None:
     view.try_and_notice("covered")
 
 
-GENERATE = Demo("text", draw, lambda spec: spec.offers("continues"), (TEXT, *DECODING, steps.FORCED, steps.STEP))
+GENERATE = Demo(
+    "text", draw_generation, lambda spec: spec.offers("continues"), (TEXT, *DECODING, steps.FORCED, steps.STEP)
+)

@@ -32,7 +32,7 @@ WITH, WITHOUT, SAVED = "bits with the memory", "bits without", "saved"
 MEMORY = Integer(name="memory", label="Memory length, tokens", default=4096, low=1, high=4096, style="slider")
 
 
-def draw(view: DemoView) -> None:
+def draw_memory(view: DemoView) -> None:
     state = view.state
     text = TEXT.with_(default=view.words.label("story")).draw(state)
     longest = longest_memory(view.checkpoint.model) or MAX_READ
@@ -142,4 +142,4 @@ def _reach(view: DemoView, reading: MemoryReading) -> None:
     view.data_table("memory-reach", rows)
 
 
-MEMORY_DEMO = Demo("memory", draw, lambda spec: spec.offers("memory"), (TEXT, SEGMENT, MEMORY))
+MEMORY_DEMO = Demo("memory", draw_memory, lambda spec: spec.offers("memory"), (TEXT, SEGMENT, MEMORY))

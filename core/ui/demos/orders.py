@@ -41,7 +41,7 @@ TOP_K = 5
 _IN_A_ROW = 3
 
 
-def draw(view: DemoView) -> None:
+def draw_orders(view: DemoView) -> None:
     state = view.state
     sample_pills(state, "Samples", [(sample,) for sample in SAMPLES], TEXT, tag="orders")
     text = TEXT.draw(state, tag="orders")
@@ -194,4 +194,4 @@ def _costs(checkpoint: Checkpoint, targets: permuted.Targets) -> dict[str, dict[
     }
 
 
-ORDERS = Demo("orders", draw, lambda spec: spec.offers("two streams"), (TEXT, WORDS, FED))
+ORDERS = Demo("orders", draw_orders, lambda spec: spec.offers("two streams"), (TEXT, WORDS, FED))

@@ -28,7 +28,7 @@ OWN_SAMPLE = "The king ate a great feast for all of his trees, and they thanked 
 SEED = Seed()
 
 
-def draw(view: DemoView) -> None:
+def draw_replaced(view: DemoView) -> None:
     spec, state = view.spec, view.state
     if "generator" not in spec.parts:
         own = TEXT.with_(default=OWN_SAMPLE).draw(state, tag="replaced")
@@ -130,4 +130,4 @@ def _sampled(slug: str, text: str, masked: tuple[int, ...], seed: int) -> Detect
     return replace_and_detect(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, masked, seed)
 
 
-REPLACED = Demo("replaced", draw, lambda spec: spec.offers("detects replaced tokens"), (TEXT, MASK, SEED))
+REPLACED = Demo("replaced", draw_replaced, lambda spec: spec.offers("detects replaced tokens"), (TEXT, MASK, SEED))

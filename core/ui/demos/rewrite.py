@@ -207,7 +207,7 @@ TEXT = Text(name="text", label="Source text", height=72)
 SEED = Seed(again="Corrupt again")
 
 
-def draw(view: DemoView) -> None:
+def draw_rewriting(view: DemoView) -> None:
     state, checkpoint = view.state, view.checkpoint
     offered = {task.slug: task for task in tasks(checkpoint)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -447,7 +447,7 @@ def _route_name(measure: str) -> str:
 
 REWRITE = Demo(
     "rewrite",
-    draw,
+    draw_rewriting,
     lambda spec: spec.offers("rewrites"),
     (*DECODING, TASK, DAMAGE, RATE, LAYER, HEAD, steps.FORCED, steps.STEP, TEXT, SEED),
 )

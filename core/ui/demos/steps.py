@@ -296,8 +296,8 @@ def text_in(placeholder: DeltaGenerator, prompt: str, branch: str, room: str = "
     """
     begun, style = clean(prompt, newlines=True), f"font-size:1.2rem;line-height:1.65;min-height:{room}"
 
-    def draw(text: str, growing: bool = False) -> None:
+    def draw_text(text: str, growing: bool = False) -> None:
         caret = [(CARET, "")] if growing else []
         placeholder.html(paragraph([(begun, ""), (text, underlined(accent(branch))), *caret], style))
 
-    return draw
+    return draw_text

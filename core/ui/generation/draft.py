@@ -136,11 +136,11 @@ def _text(chosen: Setup, run: Speculation, placeholder: DeltaGenerator, button: 
         known = st.session_state.get(part) or Drafted(())
     elif known is None:
 
-        def draw(now: Drafted) -> None:
+        def draw_rounds(now: Drafted) -> None:
             st.session_state[part] = now
             placeholder.html(drafted_html(chosen.text, now, wording, growing=True))
 
-        known = run.generate(draw)
+        known = run.generate(draw_rounds)
         session.results.put(key, known)
         button.empty()
     if not known.rounds:

@@ -189,7 +189,7 @@ def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
     """The strategy's text, drawn while it is generated if ``shown``."""
     button, placeholder = st.empty(), st.empty()
 
-    def draw(_: int, steps: Sequence[GenerationStep], growing: bool) -> None:
+    def draw_steps(_: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         if growing and shown:
             placeholder.html(text_html(chosen.prefix, steps, growing=True))
 
@@ -197,7 +197,7 @@ def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
         if shown:
             placeholder.html(plain_html(chosen.prefix, text))
 
-    texts, _ = generate_all(chosen, [decoding_of(card, chosen.common)], Canvas(button, draw, draw_text))
+    texts, _ = generate_all(chosen, [decoding_of(card, chosen.common)], Canvas(button, draw_steps, draw_text))
     placeholder.empty()
     return texts[0]
 

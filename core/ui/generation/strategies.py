@@ -69,14 +69,14 @@ def strategies(view: View) -> None:
                 numbers.append(st.empty())
     state.set(rules=None if tuple(shown) == default_cards() else tuple(format_card(card) for card in shown))
 
-    def draw(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
+    def draw_steps(number: int, steps: Sequence[GenerationStep], growing: bool) -> None:
         placeholders[number].html(text_html(chosen.prefix, steps, color, growing=growing))
 
     def draw_text(number: int, text: str) -> None:
         placeholders[number].html(plain_html(chosen.prefix, text))
 
     decodings = [decoding_of(card, chosen.common) for card in shown]
-    texts, stopped = generate_all(chosen, decodings, Canvas(button, draw, draw_text))
+    texts, stopped = generate_all(chosen, decodings, Canvas(button, draw_steps, draw_text))
     summaries = [summary(steps) for steps in texts]
     for placeholder, steps, measures in zip(numbers, texts, summaries, strict=True):
         ended = "Stopped." if stopped and not (steps and steps[-1].finished) else _ended(view, steps, chosen.spec.name)

@@ -57,7 +57,7 @@ _ANSWERS = "lessons.answers"
 _CHECK: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
 
 
-def draw(view: View) -> None:
+def draw_lessons(view: View) -> None:
     """Draw the list, or the lesson that the link names."""
     lesson = _chosen(view)
     if st.session_state.get(WIDE, False) != (wide := lesson is not None):
@@ -376,4 +376,4 @@ def _words(lesson: Lesson, text: str) -> str:
     return terms(text) if lesson.trusted else plain(text)
 
 
-LESSONS = Section("lessons", draw, (LESSON, STEP, FILE, NOTES))
+LESSONS = Section("lessons", draw_lessons, (LESSON, STEP, FILE, NOTES))

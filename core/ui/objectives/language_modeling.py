@@ -62,7 +62,7 @@ def _prefix(inputs: Inputs) -> tuple[Stage, ...]:
 
 def _unified(inputs: Inputs) -> tuple[Stage, ...]:
     rng = inputs.rng()
-    sampled = unified.draw(rng)
+    sampled = unified.sample_mask(rng)
     kind = next((name for name in unified.SHARES if name == inputs.word("mask")), sampled)
     a, b, cut = two_parts(inputs.text) if kind in ("both", "seq2seq") else (inputs.text, "", "")
     example = unified.corrupt(

@@ -151,7 +151,7 @@ def objective(view: View) -> None:
                 replace(stage, example=cover(stage.example))
                 for stage in (stages[-1:] if stages[-1].classifies else stages)
             )
-        drawn = _draw(entry, view, page.part, chosen, visible, unknown if covered else answers, unit, covered)
+        drawn = _draw_example(entry, view, page.part, chosen, visible, unknown if covered else answers, unit, covered)
         file = title if covered else f"{title}: {chosen.text}"
         download_html(html_page(file, drawn), entry.slug, state.key(f"html.{entry.slug}"))
         if entry.total is not None and live and not covered:
@@ -200,7 +200,7 @@ def _model(entry: Entry) -> Choice:
     return MODEL.with_(options=here, default="")
 
 
-def _draw(
+def _draw_example(
     entry: Entry,
     view: View,
     legend: Callable[..., str],

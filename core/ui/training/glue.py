@@ -29,7 +29,7 @@ _WIDTHS = (9, 18, 23, 19, 18, 13)
 _BINARY, _SCORES = ("accuracy", "f1", "matthews"), ("pearson", "spearman")
 
 
-def draw(view: View) -> None:
+def draw_glue(view: View) -> None:
     """A task of GLUE, and all nine as a table."""
     words = view.words
     st.subheader(words.title, anchor=False)

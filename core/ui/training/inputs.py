@@ -40,7 +40,7 @@ def inputs(view: View) -> None:
     offer_table(view.state, Table(tuple(front["columns"]), rows), view.words.label("all"), "fine-tuning-inputs")
     view.how_it_works()
     st.divider()
-    glue.draw(replace(view, words=content("training", "glue")))
+    glue.draw_glue(replace(view, words=content("training", "glue")))
 
 
 def cells(tokens: str, notes: Mapping[str, str]) -> list[Cell]:
