@@ -187,12 +187,14 @@ def overlaid(ours: Content, theirs: Content) -> Content:
         ContentUnusable: a label or a part that ours lacks, a label of another type, a placeholder without a value.
     """
     for name, value in theirs.front.items():
-        known = ours.front.get(name)
-        if known is None:
+        standard = ours.front.get(name)
+        if standard is None:
             raise ContentUnusable(f"{theirs.path.name}: {name} is no label of this text. {_near(name, ours.front)}")
-        if type(value) is not type(known):
+        if type(value) is not type(standard):
             takes = (
-                "a text in quotes" if isinstance(known, str) else f"a {type(known).__name__}, as in the bundled file"
+                "a text in quotes"
+                if isinstance(standard, str)
+                else f"a {type(standard).__name__}, as in the bundled file"
             )
             raise ContentUnusable(f"{theirs.path.name}: {name} takes {takes}.")
     for name, part in theirs.parts.items():
@@ -209,9 +211,9 @@ def overlaid(ours: Content, theirs: Content) -> Content:
 _OPTIONAL = ("Try", "Notice")
 
 
-def _near(name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name, known, 1)
-    return f"Did you mean “{near[0]}”?" if near else f"It has: {', '.join(known)}."
+def _near(name: str, names: Collection[str]) -> str:
+    near = get_close_matches(name, names, 1)
+    return f"Did you mean “{near[0]}”?" if near else f"It has: {', '.join(names)}."
 
 
 def _no_placeholder(file: Content, part: Part, match: re.Match[str], allowed: Collection[str]) -> ContentUnusable:

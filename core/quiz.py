@@ -42,12 +42,12 @@ class Quiz(BaseModel):
         """The texts of the options."""
         return tuple(option.text for option in self.options)
 
-    def right(self, given: Answer, answer: Answer) -> bool:
+    def right(self, reply: Answer, answer: Answer) -> bool:
         """Whether what somebody answered is what was computed."""
-        if isinstance(given, str) or isinstance(answer, str):
-            return given == answer
-        return abs(given - answer) <= self.tolerance * abs(answer) + 1e-9
+        if isinstance(reply, str) or isinstance(answer, str):
+            return reply == answer
+        return abs(reply - answer) <= self.tolerance * abs(answer) + 1e-9
 
-    def chosen(self, given: Answer) -> Option | None:
+    def chosen(self, reply: Answer) -> Option | None:
         """The option that was chosen."""
-        return next((option for option in self.options if option.text == given), None)
+        return next((option for option in self.options if option.text == reply), None)

@@ -216,7 +216,7 @@ def find(query: str, most: int = 8) -> tuple[Hit, ...]:
         return ()
     index = _index(_ready(int(monotonic() // _FRESH_SECONDS)))
     matches = [_matches(index, word) for word in required]
-    scores = _all(matches) or _all([found for found in matches if found])
+    scores = _all(matches) or _all([entries for entries in matches if entries])
     if len(scores) < _FEW:
         scores = _any(matches) | scores
     joined = "".join(words)
@@ -236,16 +236,16 @@ def fitting(query: str, kind: str) -> list[str]:
 
 def _all(matches: list[Matches]) -> Matches:
     """The entries that each word matches, with the lowest of the words' scores."""
-    entries = set.intersection(*(set(found) for found in matches)) if matches else set()
-    return {at: min((found[at] for found in matches), key=_first) for at in entries}
+    entries = set.intersection(*(set(scores) for scores in matches)) if matches else set()
+    return {at: min((scores[at] for scores in matches), key=_first) for at in entries}
 
 
 def _any(matches: list[Matches]) -> Matches:
     """The entries that some word matches, with the mean of the words' scores, below those that match all."""
     scores: Matches = {}
     for at in set().union(*matches):
-        found = [words[at] for words in matches if at in words]
-        scores[at] = _IN_PART * sum(map(_first, found)) / len(matches), max(found, key=_first)[1]
+        hits = [words[at] for words in matches if at in words]
+        scores[at] = _IN_PART * sum(map(_first, hits)) / len(matches), max(hits, key=_first)[1]
     return scores
 
 
@@ -274,11 +274,11 @@ def _matches(index: _Index, word: str) -> Matches:
             best[at] = (score, text)
 
     for candidate in _with_prefix(index.vocabulary, word):
-        whole = candidate == word
+        exact = candidate == word
         for at, weight in index.in_names.get(candidate, {}).items():
-            take(at, weight * (_IN_NAME if whole else _PREFIX_IN_NAME))
+            take(at, weight * (_IN_NAME if exact else _PREFIX_IN_NAME))
         for at, text in index.in_texts.get(candidate, {}).items():
-            take(at, _IN_TEXT if whole else _PREFIX_IN_TEXT, text)
+            take(at, _IN_TEXT if exact else _PREFIX_IN_TEXT, text)
     if len(word) >= 4 and not any(text is None for _, text in best.values()):
         alike = extract(
             word, index.in_names.keys(), scorer=OSA.normalized_similarity, score_cutoff=_LEAST_SIMILARITY, limit=6
@@ -318,13 +318,13 @@ def _ready(tick: int) -> tuple[CheckpointSpec, ...]:
 def _index(ready: tuple[CheckpointSpec, ...]) -> _Index:
     """The index of an installation in which these models can run."""
     all_entries = _with_terms(entries(ready))
-    whole: dict[str, set[int]] = defaultdict(set)
+    joined_names: dict[str, set[int]] = defaultdict(set)
     in_names: dict[str, dict[int, float]] = defaultdict(dict)
     in_texts: dict[str, dict[int, int]] = defaultdict(dict)
     for at, entry in enumerate(all_entries):
         for name in (*entry.names, entry.title) if entry.named else entry.names:
             words = _words(name)
-            whole["".join(words)].add(at)
+            joined_names["".join(words)].add(at)
             for word in words:
                 weight = 1.0 if len(words) == 1 else 0.97
                 in_names[word][at] = max(
@@ -333,7 +333,9 @@ def _index(ready: tuple[CheckpointSpec, ...]) -> _Index:
         for number, text in enumerate(entry.texts):
             for word in _words(f"{text.text} {text.keywords}"):
                 in_texts[word].setdefault(at, number)
-    return _Index(all_entries, dict(whole), sorted(in_names.keys() | in_texts.keys()), dict(in_names), dict(in_texts))
+    return _Index(
+        all_entries, dict(joined_names), sorted(in_names.keys() | in_texts.keys()), dict(in_names), dict(in_texts)
+    )
 
 
 def _with_terms(all_entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

@@ -142,11 +142,11 @@ COMPOSE = (
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """A sentence for each ``ATLAS_*`` variable that is no setting, such as a misspelled one."""
-    known = [f"ATLAS_{name.upper()}" for name in (*Settings.model_fields, *COMPOSE)]
+    variables = [f"ATLAS_{name.upper()}" for name in (*Settings.model_fields, *COMPOSE)]
     sentences = []
     for name in sorted(environment):
-        if name.upper().startswith("ATLAS_") and name.upper() not in known:
-            near = get_close_matches(name.upper(), known, 1)
+        if name.upper().startswith("ATLAS_") and name.upper() not in variables:
+            near = get_close_matches(name.upper(), variables, 1)
             sentences.append(
                 f"{name} is no setting, so it changes nothing{f'; did you mean {near[0]}?' if near else '.'}"
             )

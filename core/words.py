@@ -87,11 +87,11 @@ def distinct(names: Sequence[str]) -> list[str]:
     taken, times, result = set(names), Counter[str](), list[str]()
     for name in names:
         times[name] += 1
-        own = name
-        while times[name] > 1 and (own := f"{name} ({times[name]})") in taken:
+        numbered = name
+        while times[name] > 1 and (numbered := f"{name} ({times[name]})") in taken:
             times[name] += 1
-        taken.add(own)
-        result.append(own)
+        taken.add(numbered)
+        result.append(numbered)
     return result
 
 

@@ -172,9 +172,9 @@ def _describe(module: nn.Module | None, name: str, path: str, owners: dict[int, 
 def _printed(module: nn.Module) -> tuple[str, str]:
     """What torch prints for the module itself: (class, text in parentheses)."""
     if type(module).__repr__ is not nn.Module.__repr__:  # transformers' Conv1D prints itself its own way
-        own = _ONE_LINE.fullmatch(repr(module))
-        if own and not module._modules:
-            return own[1], own[2]
+        match = _ONE_LINE.fullmatch(repr(module))
+        if match and not module._modules:
+            return match[1], match[2]
     return type(module).__name__, module.extra_repr()
 
 

@@ -261,8 +261,10 @@ def align(
         for group in groups():
             if (stack, group.slug) in sorted_out and group.slug != HEAD:
                 sections.append(Section(stack, group, _rows(*sorted_out.pop((stack, group.slug)), names)))
-    known = {group.slug: group for group in groups()}
-    sections += [Section(stack, known[slug], _rows(*both, names)) for (stack, slug), both in sorted_out.items()]
+    groups_by_slug = {group.slug: group for group in groups()}
+    sections += [
+        Section(stack, groups_by_slug[slug], _rows(*both, names)) for (stack, slug), both in sorted_out.items()
+    ]
     return tuple(section for section in sections if section.rows)
 
 

@@ -96,10 +96,10 @@ class ModuleNode:
         if not self.children and len(extra) < 2:
             return ["None" if self.cls == "NoneType" else f"{self.cls}({self.extra})"]
         lines = [f"{self.cls}(", *(f"  {line}" for line in extra)]
-        for name, repeat, (head, *rest) in self._printed():
+        for name, repeat, (head, *tail) in self._printed():
             times = f"{repeat} x " if repeat > 1 else ""
             lines.append(f"  ({name}): {times}{head}")
-            lines.extend(f"  {line}" for line in rest)
+            lines.extend(f"  {line}" for line in tail)
         lines.append(")")
         return lines
 

@@ -119,11 +119,11 @@ def ordered(rows: Iterable[SheetRow], column: str, *, reverse: bool = False) -> 
     def key(row: SheetRow) -> tuple[int, str]:
         return number(row) or 0, row.system.name.casefold() if column == "name" else row.cells[column].text.casefold()
 
-    known: list[SheetRow] = []
-    unknown: list[SheetRow] = []
+    filled: list[SheetRow] = []
+    empty: list[SheetRow] = []
     for row in rows:
-        (known if row.cells[column].lines and number(row) != 0 else unknown).append(row)
-    return [*sorted(known, key=key, reverse=reverse), *unknown]
+        (filled if row.cells[column].lines and number(row) != 0 else empty).append(row)
+    return [*sorted(filled, key=key, reverse=reverse), *empty]
 
 
 def _passes(row: SheetRow, wanted: Filter) -> bool:
@@ -134,9 +134,9 @@ def _passes(row: SheetRow, wanted: Filter) -> bool:
         return False
     if wanted.live is not None and system.live.exact != wanted.live:
         return False
-    whole = " ".join(cell.text for cell in row.cells.values())
+    row_text = " ".join(cell.text for cell in row.cells.values())
     within = wanted.within or {}
-    return _has(whole, wanted.anywhere) and all(_has(row.cells[slug].text, words) for slug, words in within.items())
+    return _has(row_text, wanted.anywhere) and all(_has(row.cells[slug].text, words) for slug, words in within.items())
 
 
 def _has(text: str, words: str) -> bool:

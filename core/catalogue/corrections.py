@@ -98,8 +98,8 @@ class MergedCorrection:
 @lru_cache(maxsize=1)
 def corrections() -> tuple[MergedCorrection, ...]:
     file = checked(_File, read_text(DATA / "corrections.toml"), "corrections.toml")
-    known = [citation for system in load_all() for citation in (*system.citations, *file.citations)]
-    citations_by_key = shared()[0] | {citation.key: citation for citation in known}
+    citations = [citation for system in load_all() for citation in (*system.citations, *file.citations)]
+    citations_by_key = shared()[0] | {citation.key: citation for citation in citations}
     names = file.names | {system.slug: system.name for system in load_all()}
     recorded: dict[str, list[tuple[System, Correction]]] = defaultdict(list)
     for system in load_all():
@@ -112,7 +112,7 @@ def corrections() -> tuple[MergedCorrection, ...]:
 
 def documents() -> tuple[Citation, ...]:
     """The five source documents."""
-    return tuple(known for known in shared()[0].values() if known.evidence == "source document")
+    return tuple(citation for citation in shared()[0].values() if citation.evidence == "source document")
 
 
 def cited() -> tuple[Citation, ...]:
@@ -129,13 +129,13 @@ def cited() -> tuple[Citation, ...]:
 
 
 def _correction(
-    row: Entry, recorded: list[tuple[System, Correction]], known: dict[str, Citation], names: dict[str, str]
+    row: Entry, recorded: list[tuple[System, Correction]], citations: dict[str, Citation], names: dict[str, str]
 ) -> MergedCorrection:
     if bool(recorded) == bool(row.claim or row.finding):
         raise BadData(f"corrections.toml: {row.id}: either a record or this row must have its claim and finding")
     if any(system.slug not in row.systems or entry.claimed_by not in row.by for system, entry in recorded):
         raise BadData(f"corrections.toml: {row.id}: systems and by must name those of the records' corrections")
-    if strange := {*row.sources, *row.by} - known.keys() or set(row.systems) - names.keys():
+    if strange := {*row.sources, *row.by} - citations.keys() or set(row.systems) - names.keys():
         raise BadData(f"corrections.toml: {row.id}: there is no {' or '.join(sorted(strange))}")
     text = recorded[0][1] if recorded else row
     sources = [system.citation(key) for system, entry in recorded for key in entry.sources]
@@ -143,11 +143,11 @@ def _correction(
         id=row.id,
         systems=row.systems,
         names=tuple(names[slug] for slug in row.systems),
-        claimed_by=tuple(known[key] for key in row.by),
+        claimed_by=tuple(citations[key] for key in row.by),
         kind=row.kind,
         printed=row.printed,
         claim=text.claim,
         finding=text.finding,
-        sources=tuple(dict.fromkeys([*sources, *(known[key] for key in row.sources)])),
+        sources=tuple(dict.fromkeys([*sources, *(citations[key] for key in row.sources)])),
         sums=row.sums,
     )

@@ -62,9 +62,9 @@ class _File(Record):
     @classmethod
     def _known(cls, terms: tuple[Term, ...]) -> tuple[Term, ...]:
         once("slugs", [term.slug for term in terms])
-        known = {term.slug for term in terms}
+        slugs = {term.slug for term in terms}
         for term in terms:
-            if strange := set(term.see) - known:
+            if strange := set(term.see) - slugs:
                 raise ValueError(f"{term.slug} points to unknown terms {', '.join(sorted(strange))}")
         return terms
 

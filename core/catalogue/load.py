@@ -46,12 +46,12 @@ def parse(text: str, shared: dict[str, Citation], file: str = "record") -> Syste
     Raises :class:`BadRecord`, with a line for each fault that begins with ``file`` and the field.
     """
     record = checked(System, text, file)
-    known = shared | {citation.key: citation for citation in record.citations}
-    wrong = [f"{field}: {_no_such('citation', key, known)}" for field, key in record.used() if key not in known]
+    citations = shared | {citation.key: citation for citation in record.citations}
+    wrong = [f"{field}: {_no_such('citation', key, citations)}" for field, key in record.used() if key not in citations]
     if wrong:
         raise BadRecord(file, wrong)
     used = dict.fromkeys(key for _, key in record.used())
-    return record.model_copy(update={"citations": tuple(known[key] for key in used)})
+    return record.model_copy(update={"citations": tuple(citations[key] for key in used)})
 
 
 def checked(kind: type[File], text: str, file: str) -> File:
@@ -66,8 +66,8 @@ def checked(kind: type[File], text: str, file: str) -> File:
         raise BadRecord(file, faults(error, kind, table)) from error
 
 
-def _no_such(what: str, name: str, known: Iterable[str]) -> str:
-    close = get_close_matches(name, sorted(known), n=2, cutoff=0.6)
+def _no_such(what: str, name: str, names: Iterable[str]) -> str:
+    close = get_close_matches(name, sorted(names), n=2, cutoff=0.6)
     return f"there is no {what} named {name!r}" + (f"; is {' or '.join(close)} meant?" if close else "")
 
 
@@ -115,10 +115,10 @@ def load_all() -> tuple[System, ...]:
         if record.slug != path.stem:
             raise BadRecord(path.name, [f"slug: it is {record.slug!r} and must be the file's name, {path.stem!r}"])
         records.append(record)
-    known = {record.slug for record in records} | {ancestor.slug for ancestor in ancestors}
+    slugs = {record.slug for record in records} | {ancestor.slug for ancestor in ancestors}
     for record in records:
-        if record.parent is not None and record.parent not in known:
-            raise BadRecord(f"{record.slug}.toml", [f"parent: {_no_such('system or ancestor', record.parent, known)}"])
+        if record.parent is not None and record.parent not in slugs:
+            raise BadRecord(f"{record.slug}.toml", [f"parent: {_no_such('system or ancestor', record.parent, slugs)}"])
     for slug, reason in circular_parents({record.slug: record.parent for record in records}):
         raise BadRecord(f"{slug}.toml", [reason])
     published = {checkpoint.short_name for record in records for checkpoint in record.hub}
@@ -147,17 +147,17 @@ def unknown_model(name: str, published: Collection[str]) -> str:
     bundled = settings.ASSETS / "checkpoints"
     folders = [bundled]
     try:
-        own = settings.settings().checkpoint_dir
+        host_folder = settings.settings().checkpoint_dir
     except SettingUnusable:  # the pages say so
-        own = None
-    folders += [own] if own else []
-    known = {file.stem for file in (settings.ASSETS / "recipes").glob("*.toml")} | set(published)
+        host_folder = None
+    folders += [host_folder] if host_folder else []
+    models = {file.stem for file in (settings.ASSETS / "recipes").glob("*.toml")} | set(published)
     for folder in folders:
         try:
-            known |= {entry.name for entry in os.scandir(folder) if entry.is_dir()}
+            models |= {entry.name for entry in os.scandir(folder) if entry.is_dir()}
         except OSError:  # missing or unreadable, which the pages say
             continue
-    return f"live.checkpoint: {_no_such('model', name, known)}" if bundled.is_dir() and name not in known else ""
+    return f"live.checkpoint: {_no_such('model', name, models)}" if bundled.is_dir() and name not in models else ""
 
 
 _WANTED = {
@@ -209,7 +209,7 @@ def _reason(detail: ErrorDetails, model: type[BaseModel]) -> str:
         return "is missing"
     if kind == "extra_forbidden":
         *path, name = detail["loc"]
-        fields = [field.alias or own for own, field in _model_at(model, path).model_fields.items()]
+        fields = [field.alias or field_name for field_name, field in _model_at(model, path).model_fields.items()]
         close = get_close_matches(str(name), fields, n=1, cutoff=0.6)
         return f"is no field of this table{f'; is {close[0]} meant?' if close else ', which has: ' + ', '.join(fields)}"
     if kind in _WANTED:

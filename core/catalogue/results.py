@@ -145,9 +145,9 @@ def slug(text: str) -> str:
 def names() -> Names:
     """Papers, systems, baselines and citations. Raises :class:`BadData` for an invalid file."""
     file = checked(_Sources, read_text(FOLDER / "sources.toml"), "sources.toml")
-    own = {citation.key: citation for citation in file.citations}
-    known = {system.slug: system.name for system in load_all()}
-    return Names(file.papers, file.systems | known, frozenset(file.baselines["names"]), shared()[0] | own)
+    citations = {citation.key: citation for citation in file.citations}
+    system_names = {system.slug: system.name for system in load_all()}
+    return Names(file.papers, file.systems | system_names, frozenset(file.baselines["names"]), shared()[0] | citations)
 
 
 def name(system: str) -> str:
@@ -176,7 +176,7 @@ def read_results(path: Path, plain_names: Names) -> tuple[Result, ...]:
     return tuple(table)
 
 
-def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
+def _row(path: Path, line: int, cells: list[str], names: Names) -> Result:
     def bad(field: str, reason: str) -> BadResult:
         return BadResult(f"{path.name}, line {line}, {field}: {reason}")
 
@@ -189,9 +189,9 @@ def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
         if field in NEEDED and not text:
             raise bad(field, "is missing")
     allowed: dict[str, tuple[Collection[str], str]] = {
-        "system": (known.systems.keys() | known.baselines, "slug of the catalogue and no baseline of sources.toml"),
-        "paper": (known.papers, "paper of sources.toml"),
-        "source": (known.citations, "citation"),
+        "system": (names.systems.keys() | names.baselines, "slug of the catalogue and no baseline of sources.toml"),
+        "paper": (names.papers, "paper of sources.toml"),
+        "source": (names.citations, "citation"),
         "unit": (UNITS, "unit"),
         "higher_is_better": (("yes", "no"), "yes or no"),
         "disagrees": (("yes", ""), "yes, and not empty"),
@@ -203,21 +203,21 @@ def _row(path: Path, line: int, cells: list[str], known: Names) -> Result:
     for field, (pattern, what) in _PATTERNS.items():
         if not re.fullmatch(pattern, row[field]):
             raise bad(field, f"{row[field]!r} is no {what}")
-    source = known.citations[row["source"]]
+    source = names.citations[row["source"]]
     if row["evidence"] != source.evidence:
         raise bad("evidence", f"{row['evidence']!r}, but {source.key} was read as {source.evidence!r}")
     also = tuple(row["also"].split(";")) if row["also"] else ()
-    if strange := [key for key in also if key not in known.citations]:
+    if strange := [key for key in also if key not in names.citations]:
         raise bad("also", f"{strange[0]!r} is no citation")
     if row["place"] and source.evidence == "source document":
         raise bad("place", "only a place that was seen may be named, and here only a source document was read")
     if bool(row["parameters"]) != bool(row["counted"]):
         raise bad("counted", "says where the parameters come from, and only that")
-    own: dict[str, Any] = {
+    values: dict[str, Any] = {
         field: row[field] for field in ("system", "variant", "size", "counted", "paper", "version", "place", "note")
     }
     return Result(
-        **own,
+        **values,
         table=path.stem,
         parameters=int(row["parameters"]) if row["parameters"] else None,
         measure=Measure(row["dataset"], row["split"], row["metric"], row["unit"], row["higher_is_better"] == "yes"),
@@ -272,16 +272,16 @@ def of_system(slug: str) -> tuple[Result, ...]:
 def differences(rows: Iterable[Result]) -> tuple[tuple[str, dict[str, str | int]], ...]:
     """How rows of one measure differ besides their systems, by name with what its sentence names; may be empty."""
     rows = tuple(rows)
-    found: list[tuple[str, dict[str, str | int]]] = []
+    reasons: list[tuple[str, dict[str, str | int]]] = []
     papers = list(dict.fromkeys(row.paper for row in rows))
     if len(papers) > 1:
-        found.append(("papers", {"count": len(papers), "papers": "; ".join(map(paper, papers))}))
+        reasons.append(("papers", {"count": len(papers), "papers": "; ".join(map(paper, papers))}))
     versions = list(dict.fromkeys((row.paper, row.version) for row in rows if row.version))
     crossed = [key for key in papers if len([1 for other, _ in versions if other == key]) > 1]
     for key in crossed:
         kinds = ", ".join(version for other, version in versions if other == key)
-        found.append(("versions", {"paper": paper(key), "versions": kinds}))
+        reasons.append(("versions", {"paper": paper(key), "versions": kinds}))
     for kind, mark in (("ensembles", "ensemble"), ("zero-shot", "zero-shot")):
         if 0 < sum(mark in row.variant for row in rows) < len(rows):
-            found.append((kind, {}))
-    return tuple(found)
+            reasons.append((kind, {}))
+    return tuple(reasons)

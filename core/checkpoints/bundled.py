@@ -105,9 +105,9 @@ def state_of(folder: Path, card: Card | None) -> dict[str, Tensor]:
     """The state dict of a bundled checkpoint under the names of its language model."""
     from safetensors.torch import load_file
 
-    whole = folder / "model.safetensors"
-    if whole.is_file():
-        return load_file(whole)
+    weights = folder / "model.safetensors"
+    if weights.is_file():
+        return load_file(weights)
     file = folder / "difference.safetensors"
     count_elements(file)
     base = base_state((card.base if card else None) or package.NAME)
@@ -147,12 +147,14 @@ def targets(file: Path) -> set[str]:
 
 def files_of(folder: Path, card: Card | None) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """The weight files of a bundled checkpoint, and those of its bases; no file is opened."""
-    own = tuple(sorted(folder.glob("*.safetensors"))) or (folder / "model.safetensors",)  # the missing file of an error
+    files = tuple(sorted(folder.glob("*.safetensors"))) or (
+        folder / "model.safetensors",
+    )  # the missing file of an error
     if (folder / "model.safetensors").is_file():
-        return own, ()
+        return files, ()
     base = (card.base if card else None) or package.NAME
     if base == package.NAME:
         installed = package.find_package()
-        return own, (installed.folder / "model.safetensors",) if installed else ()
+        return files, (installed.folder / "model.safetensors",) if installed else ()
     below = bundled_root() / Path(base).name
-    return own, sum(files_of(below, read_card(below / "card.toml")), ())
+    return files, sum(files_of(below, read_card(below / "card.toml")), ())

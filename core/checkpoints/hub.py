@@ -60,7 +60,7 @@ def _start_child(order: Literal["plan", "fetch"], spec: CheckpointSpec, by_host:
             f"Downloads are off on this installation, so {spec.name} cannot be downloaded. "
             "The host can allow them with ATLAS_HUB=on."
         )
-    if spec.location not in {known.location for known in registry.published()}:
+    if spec.location not in {published.location for published in registry.published()}:
         raise CheckpointUnavailable(f"The catalogue names no published checkpoint for {spec.name}.")
     return subprocess.Popen(  # noqa: S603 - a fixed program, and an id from the catalogue
         [sys.executable, "-m", "core.checkpoints.hub_worker", order, spec.location],

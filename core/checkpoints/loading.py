@@ -128,8 +128,8 @@ def require_ready(spec: CheckpointSpec) -> None:
 def estimated_bytes(spec: CheckpointSpec) -> int:
     """Bytes of the weights in float32, from the headers of their files."""
     if spec.source in ("bundled", "package"):
-        own, base = files_of(_bundled_folder(spec), spec.card)
-        return 4 * sum(count_elements(file) for file in (*own, *base))
+        files, base = files_of(_bundled_folder(spec), spec.card)
+        return 4 * sum(count_elements(file) for file in (*files, *base))
     return 4 * _inspected(spec).elements
 
 
@@ -148,9 +148,9 @@ def _updates(spec: CheckpointSpec) -> Path:
 def weight_files(spec: CheckpointSpec) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """A checkpoint's own weight files, and those of the checkpoint that it is a difference to."""
     if spec.source in ("bundled", "package"):
-        own, base = files_of(_bundled_folder(spec), spec.card)
+        files, base = files_of(_bundled_folder(spec), spec.card)
         updates = _updates(spec)
-        return ((updates,), (*own, *base)) if updates.is_file() else (own, base)
+        return ((updates,), (*files, *base)) if updates.is_file() else (files, base)
     return _inspected(spec).weights, ()
 
 
@@ -161,8 +161,8 @@ def fingerprint(spec: CheckpointSpec) -> State:
     """
     if spec.source == "directory":  # its configuration or its tokenizer may be replaced alone
         return signature(Path(spec.location))
-    own, base = weight_files(spec)
-    return (*state_of_files(own), *state_of_files(base))
+    files, base = weight_files(spec)
+    return (*state_of_files(files), *state_of_files(base))
 
 
 def _inspected(spec: CheckpointSpec) -> Inspected:
@@ -322,17 +322,19 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[Model, transformers.PreTrainedT
     from safetensors.torch import load_file
 
     part = spec.slug.partition(":")[2]
-    own = _bundled_folder(spec)
-    folder = own.parent if part in FOLDERS else own
+    part_folder = _bundled_folder(spec)
+    folder = part_folder.parent if part in FOLDERS else part_folder
     if part == GENERATOR:  # shares the discriminator's embeddings
-        for file in (own / WEIGHTS, folder / WEIGHTS):
+        for file in (part_folder / WEIGHTS, folder / WEIGHTS):
             count_elements(file)
-        state = load_file(own / WEIGHTS) | {n: v for n, v in load_file(folder / WEIGHTS).items() if n in SHARED}
-        model = _auto("masked-lm").from_config(_config(own), attn_implementation="eager", trust_remote_code=False)
+        state = load_file(part_folder / WEIGHTS) | {n: v for n, v in load_file(folder / WEIGHTS).items() if n in SHARED}
+        model = _auto("masked-lm").from_config(
+            _config(part_folder), attn_implementation="eager", trust_remote_code=False
+        )
         return _filled(model, model.load_state_dict(state, strict=False).missing_keys, spec.name), _tokenizer(folder)
     if part in BESIDE:  # shares the tokenizer of the model beside it
-        count_elements(own / WEIGHTS)
-        return _read_folder(replace(inspect(folder, folder), folder=own), _tokenizer(folder))
+        count_elements(part_folder / WEIGHTS)
+        return _read_folder(replace(inspect(folder, folder), folder=part_folder), _tokenizer(folder))
     if part == "pairs" or part in UPDATES:
         model_class = _class_of(spec, part)
         inspected, updates = inspect(folder, folder), _updates(spec)
@@ -430,8 +432,8 @@ def _refuse_unused(name: str, model: transformers.PreTrainedModel, unexpected: I
     def should_be_read(key: str) -> bool:
         parent, _, last = key.rpartition(".")
         computed = last in _COMPUTED or last in getattr(modules.get(parent), "_buffers", {})
-        own = key.partition(".")[0] in base or parent in modules
-        return own and not computed and not any(part in key for part in _UNUSED)
+        of_model = key.partition(".")[0] in base or parent in modules
+        return of_model and not computed and not any(part in key for part in _UNUSED)
 
     if lost := sorted(filter(should_be_read, unexpected)):
         raise CheckpointRefused(

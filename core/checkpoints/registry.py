@@ -76,11 +76,11 @@ def get(slug: str) -> CheckpointSpec:
     Raises :class:`CheckpointRefused` for a host's folder that cannot be loaded, :class:`CheckpointUnavailable` for a
     published checkpoint while the Hub is off, else :class:`UnknownCheckpoint`.
     """
-    specs, (whole, _, part) = available(), slug.partition(":")
+    specs, (name, _, part) = available(), slug.partition(":")
     for spec in specs:
         if spec.slug == slug:
             return spec
-        if spec.slug == whole and part in spec.parts:
+        if spec.slug == name and part in spec.parts:
             return part_of(spec, part)
     for folder in refused():
         if folder.slug == slug:
@@ -91,8 +91,8 @@ def get(slug: str) -> CheckpointSpec:
             f"The host can run “python -m core fetch {slug}”, or switch the Hub on with ATLAS_HUB=on."
         )
     shown = slug if len(slug) <= 40 else slug[:39] + "…"
-    known = ", ".join(spec.slug for spec in specs if spec.ready) or "none yet"
-    raise UnknownCheckpoint(f"There is no model “{shown}” here. Models that run on this installation: {known}.")
+    runnable = ", ".join(spec.slug for spec in specs if spec.ready) or "none yet"
+    raise UnknownCheckpoint(f"There is no model “{shown}” here. Models that run on this installation: {runnable}.")
 
 
 def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
@@ -371,7 +371,7 @@ def system_of(config: dict[str, object]) -> str | None:
         return None
     plain_type = model_type.replace("_", "").replace("-", "").lower()
     for system in sorted(catalogue.systems(), key=lambda system: system.year):
-        own = (size for size in system.sizes if size.config.removesuffix("Config").lower() == plain_type)
-        if any(size.overrides.get("attn_type", "bi") == direction for size in own):
+        sizes = (size for size in system.sizes if size.config.removesuffix("Config").lower() == plain_type)
+        if any(size.overrides.get("attn_type", "bi") == direction for size in sizes):
             return system.slug
     return None

@@ -42,9 +42,9 @@ class Size:
 def size_of(spec: CheckpointSpec) -> Size | None:
     """The size of a ready checkpoint; None where its files cannot be read."""
     try:
-        own, base = map(state_of_files, loading.weight_files(spec))
+        files, base = map(state_of_files, loading.weight_files(spec))
         stated = spec.card.parameters if spec.card else None
-        return Size(_parameters(own) if stated is None else stated, _bytes(own), _bytes(base))
+        return Size(_parameters(files) if stated is None else stated, _bytes(files), _bytes(base))
     except (AtlasError, OSError):
         return None
 

@@ -151,17 +151,20 @@ def slow(pattern: str) -> bool:
     """Whether a regular expression (Oniguruma's syntax) may take more than the square of a text's length."""
     for published in sorted(_PUBLISHED, key=len, reverse=True):
         pattern = re.sub(rf"(^|\|){re.escape(published)}(?=\||$)", r"\1a", pattern)
-    rest, before = pattern, ""
-    while rest != before:  # classes may hold classes
-        rest, before = _ATOM.sub("a", rest), rest
-    rest = _REPEATED.sub("*", rest)
-    if len(pattern) > _MAX_LENGTH or set(rest) & set("\\[]{}"):
+    reduced, before = pattern, ""
+    while reduced != before:  # classes may hold classes
+        reduced, before = _ATOM.sub("a", reduced), reduced
+    reduced = _REPEATED.sub("*", reduced)
+    if len(pattern) > _MAX_LENGTH or set(reduced) & set("\\[]{}"):
         return True
     before = ""
-    while rest != before:  # a group becomes a character with the repetitions and options of what it holds
-        rest, before = re.sub(r"\((?:\?(?:i?:|<?[=!]|>))?(?!\?)([^()?]*(?:\?[^()?]*)*)\)(\*?)", _flat, rest), rest
-    parts = rest.split("|")
-    if set(rest) & set("()") or sum("*" in part[:-1] for part in parts) > _MAX_OPEN:
+    while reduced != before:  # a group becomes a character with the repetitions and options of what it holds
+        reduced, before = (
+            re.sub(r"\((?:\?(?:i?:|<?[=!]|>))?(?!\?)([^()?]*(?:\?[^()?]*)*)\)(\*?)", _flat, reduced),
+            reduced,
+        )
+    parts = reduced.split("|")
+    if set(reduced) & set("()") or sum("*" in part[:-1] for part in parts) > _MAX_OPEN:
         return True
     return any(part.count("*") > 1 or part.count("?") > _MAX_OPTIONAL for part in parts)
 

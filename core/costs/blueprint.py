@@ -196,11 +196,11 @@ def _words(config: Configuration) -> ModuleNode:
 
 def _side(config: Configuration, style: Style, layers: int, *, words: bool, cross: bool = False) -> list[ModuleNode]:
     """The encoder, the decoder, or the only stack of a network: its embeddings, norms and layers."""
-    own = [_words(config)] if words else []
-    own += _tables(config, style)
+    nodes = [_words(config)] if words else []
+    nodes += _tables(config, style)
     if style.word_norm:
-        own.append(norm("norm", config.word_width, style))
-    embeddings = [group("embeddings", "Embeddings", *own)] if own else []
+        nodes.append(norm("norm", config.word_width, style))
+    embeddings = [group("embeddings", "Embeddings", *nodes)] if nodes else []
     if config.word_width != config.width:
         widen = linear("widen", config.width, config.word_width, True)
         embeddings.append(group("embeddings_widened", "Embeddings", widen))

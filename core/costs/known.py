@@ -38,9 +38,9 @@ class Device:
 @lru_cache(maxsize=8)
 def formulas(path: Path = DATA / "formulas.toml") -> dict[str, Formula]:
     """The formulas of a file by key; without a file those of the costs."""
-    table, known = tomllib.loads(path.read_text(encoding="utf-8")), citations(path)
+    table, by_name = tomllib.loads(path.read_text(encoding="utf-8")), citations(path)
     return {
-        key: Formula(key, sources=tuple(known[name] for name in row.pop("source")), **row)
+        key: Formula(key, sources=tuple(by_name[name] for name in row.pop("source")), **row)
         for key, row in table["formulas"].items()
     }
 
@@ -56,7 +56,8 @@ def citations(path: Path = DATA / "formulas.toml") -> dict[str, Citation]:
 def devices() -> dict[str, Device]:
     """The devices by slug, in the order of the file."""
     path = DATA / "devices.toml"
-    table, known = tomllib.loads(path.read_text(encoding="utf-8")), citations(path)
+    table, by_name = tomllib.loads(path.read_text(encoding="utf-8")), citations(path)
     return {
-        row["slug"]: Device(sources=tuple(known[name] for name in row.pop("source")), **row) for row in table["devices"]
+        row["slug"]: Device(sources=tuple(by_name[name] for name in row.pop("source")), **row)
+        for row in table["devices"]
     }

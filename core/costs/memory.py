@@ -125,14 +125,14 @@ def layer(
     sbh = length * batch * stack.width
     if recompute == "full":
         return 2 * sbh / (tensor if sequence else 1)
-    whole, shared = float(_WHOLE), (8 + (6 if stack.gated else 4) * stack.ffn / stack.width)
+    unsplit, shared = float(_WHOLE), (8 + (6 if stack.gated else 4) * stack.ffn / stack.width)
     scores = 5 * stack.heads * batch * length * sum(stack.keys(length)) / max(1, stack.layers)
     if stack.cross:
-        whole, shared = whole + 5, shared + 8
+        unsplit, shared = unsplit + 5, shared + 8
         scores += 5 * stack.heads * batch * length * source
     if recompute == "selective":
         scores = 0
-    return sbh * (whole / (tensor if sequence else 1) + shared / tensor) + scores / tensor
+    return sbh * (unsplit / (tensor if sequence else 1) + shared / tensor) + scores / tensor
 
 
 def activations(

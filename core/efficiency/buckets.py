@@ -142,15 +142,15 @@ def recalls(checkpoint: Checkpoint, ids: tuple[int, ...], layer: int, head: int,
     vectors = recorded[layer].vectors[head]
     n = len(vectors)
     best = reformer.full_weights(vectors)[n // 2 :].topk(min(TOP, n // 2), dim=-1).indices
-    found = []
+    result = []
     for count in BUCKETS:
         chunk = max(2, -(-2 * n // count))
         for rounds in reformer.ROUNDS:
             rotation = hashing.rotations(heads, vectors.shape[-1], rounds, count, seed)[head : head + 1]
             attended = reformer.attended(hashing.buckets_of(vectors[None, None], rotation)[0, 0], chunk)
             recall = float(attended[n // 2 :].gather(1, best).float().mean())
-            found.append(Recall(count, rounds, chunk, recall, rounds * min(2 * chunk, n) / n))
-    return tuple(found)
+            result.append(Recall(count, rounds, chunk, recall, rounds * min(2 * chunk, n) / n))
+    return tuple(result)
 
 
 def _row(weights: Tensor, buckets: Tensor, chunk: int) -> Rounds:
@@ -173,10 +173,10 @@ def shares(same_bucket: NDArray[np.bool_], cell: int) -> NDArray[np.float64]:
     count = -(-n // cell)
     padded = np.zeros((count * cell, count * cell))
     padded[:n, :n] = same_bucket
-    whole = np.zeros_like(padded)
-    whole[:n, :n] = 1
+    ones = np.zeros_like(padded)
+    ones[:n, :n] = 1
     split = (count, cell, count, cell)
-    return np.asarray(padded.reshape(split).sum((1, 3)) / np.maximum(1, whole.reshape(split).sum((1, 3))))
+    return np.asarray(padded.reshape(split).sum((1, 3)) / np.maximum(1, ones.reshape(split).sum((1, 3))))
 
 
 def _listed(layers: tuple[int, ...]) -> str:

@@ -236,7 +236,7 @@ def _masked_words(
     masks = []
     for row, position in enumerate(long.positions):
         p = softmax(np.stack([logits[row] for logits in runs]).astype(np.float64), axis=-1)  # (runs, V)
-        listed = {int(i) for own in p for i in np.argsort(-own)[:k]}
+        listed = {int(i) for probabilities in p for i in np.argsort(-probabilities)[:k]}
         answers = [Answer(label(checkpoint.tokenizer, i), tuple(p[:, i].tolist())) for i in listed]
         answers.sort(key=lambda answer: (-answer.probabilities[by], answer.text))
         distance = float(np.abs(p[compared[0]] - p[compared[1]]).sum() / 2)

@@ -67,10 +67,12 @@ def zero_memory(
     parameters: float, stage: int, data: int, optimizer: str = "adam", precision: str = "mixed"
 ) -> DeviceMemory:
     """What one of ``data`` devices holds of the model's states in a stage of ZeRO, without activations."""
-    whole = states(parameters, optimizer, precision)
+    unsharded = states(parameters, optimizer, precision)
     sharded_from = {"weights": 3, "gradients": 2, "optimizer": 1}
     return DeviceMemory(
-        tuple((name, getattr(whole, name) / (data if stage >= first else 1)) for name, first in sharded_from.items())
+        tuple(
+            (name, getattr(unsharded, name) / (data if stage >= first else 1)) for name, first in sharded_from.items()
+        )
     )
 
 
@@ -150,10 +152,10 @@ def inference_remedies(
         if shorter:
             need = inference_memory(parameters, shape, bits, shorter, batch).total
             yield Remedy(_remedy("shorter", tokens=f"{shorter:,}"), need, True)
-    whole = inference_memory(parameters, shape, bits, length, batch).total
-    count = ceil(whole / limit)
+    total = inference_memory(parameters, shape, bits, length, batch).total
+    count = ceil(total / limit)
     if count > 1:
-        yield Remedy(_remedy("devices", devices=f"{count:,}"), whole / count, True)
+        yield Remedy(_remedy("devices", devices=f"{count:,}"), total / count, True)
 
 
 def training_remedies(parameters: float, shape: Shape, plan: Plan, gigabytes: float) -> Iterator[Remedy]:

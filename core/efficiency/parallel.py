@@ -79,10 +79,10 @@ class Layer:
         self.plan: Blueprint = blueprint_of(self.attn)
         self.model = checkpoint.model
         ids = checkpoint.tokenizer(clean(text), verbose=False)["input_ids"][:MAX_TOKENS]
-        given = one_text(checkpoint, describe(checkpoint.tokenizer, ids))
+        inputs = one_text(checkpoint, describe(checkpoint.tokenizer, ids))
         kind = self.attn.kind
         keep = {Site(kind, layer, name) for name in ("resid_pre", "mask", "attn_out", "resid_post")}
-        recorded = run(self.model, given.tensors, keep=keep)
+        recorded = run(self.model, inputs.tensors, keep=keep)
         self.states: Tensor = recorded[kind, layer, "resid_pre"][0]
         self.mask: Tensor = recorded[kind, layer, "mask"]
         self.factor: float = recorded.products[kind, layer].factor
@@ -91,7 +91,10 @@ class Layer:
             with torch.inference_mode():
                 cos, sin = self.model.base_model.rotary_emb(self.states[None], torch.arange(len(ids))[None])
                 self.rotation = cos[0], sin[0]
-        self.own: tuple[Tensor, Tensor] = (recorded[kind, layer, "attn_out"][0], recorded[kind, layer, "resid_post"][0])
+        self.outputs: tuple[Tensor, Tensor] = (
+            recorded[kind, layer, "attn_out"][0],
+            recorded[kind, layer, "resid_post"][0],
+        )
         """(n, h) the attention output and the layer's output, of the library's own modules."""
 
     def module(self, name: str) -> Any:
@@ -101,9 +104,9 @@ class Layer:
     @property
     def firsts(self) -> list[Any]:
         """The first matrices of the feed-forward half: one, or with a gate two, the gate first."""
-        found = (self.plan.gate, *self.plan.inner)
+        names = (self.plan.gate, *self.plan.inner)
         paths = dict(self.model.named_modules())
-        return [paths[self.attn.path(name)] for name in found if name and self.attn.path(name) in paths]
+        return [paths[self.attn.path(name)] for name in names if name and self.attn.path(name) in paths]
 
     @property
     def activation(self) -> str:
@@ -195,9 +198,9 @@ class Share:
         """(n, h) states to (n, h), this device's summand of the feed-forward output."""
         from transformers.activations import ACT2FN
 
-        first, *rest = (part(states) for part in self.firsts)
+        first, *others = (part(states) for part in self.firsts)
         active = ACT2FN[self.layer.activation](first)
-        return self.last(active * rest[0] if rest else active)
+        return self.last(active * others[0] if others else active)
 
 
 def _columns(module: Module, rank: int, degree: int, groups: int, joint: int = 1) -> Part:
@@ -268,27 +271,29 @@ def split_layer(checkpoint: Checkpoint, text: str, layer: int, degree: int) -> S
     Raises:
         InputEmpty, OutOfRange: as :class:`Layer` and :meth:`Layer.split`.
     """
-    own = Layer(checkpoint, text, layer)
-    shares, (unsplit,) = own.split(degree), own.split(1)
+    unsplit_layer = Layer(checkpoint, text, layer)
+    shares, (unsplit,) = unsplit_layer.split(degree), unsplit_layer.split(1)
     with torch.inference_mode():
-        joined = own.joined(shares, lambda summands: torch.stack(summands).sum(0))
-    errors = [float((one - theirs).abs().max()) for one, theirs in zip(joined, own.own, strict=True)]
-    tokens, width = own.states.shape
+        joined = unsplit_layer.joined(shares, lambda summands: torch.stack(summands).sum(0))
+    errors = [
+        float((output - theirs).abs().max()) for output, theirs in zip(joined, unsplit_layer.outputs, strict=True)
+    ]
+    tokens, width = unsplit_layer.states.shape
     return SplitLayer(
         degree=degree,
         tokens=tokens,
         width=width,
-        heads=own.attn.heads,
-        key_heads=own.key_heads,
-        head_width=unsplit.output.weight.shape[1] // own.attn.heads,
+        heads=unsplit_layer.attn.heads,
+        key_heads=unsplit_layer.key_heads,
+        head_width=unsplit.output.weight.shape[1] // unsplit_layer.attn.heads,
         inner=unsplit.last.weight.shape[1],
         gated=len(unsplit.firsts) > 1,
-        activation=own.activation,
+        activation=unsplit_layer.activation,
         parameters=shares[0].parameters,
         whole=unsplit.parameters,
         attention_error=errors[0],
         layer_error=errors[1],
-        largest=float(own.own[1].abs().max()),
+        largest=float(unsplit_layer.outputs[1].abs().max()),
     )
 
 
@@ -324,8 +329,8 @@ def _work(rank: int, degree: int, port: int, slug: str, text: str, layer: int, r
     """One process: its share of the layer, two all-reduces, and the difference from the whole layer."""
     import torch.distributed as dist
 
-    own = Layer(checkpoints.load(slug), text, layer)
-    share = own.split(degree)[rank]
+    unsplit_layer = Layer(checkpoints.load(slug), text, layer)
+    share = unsplit_layer.split(degree)[rank]
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     dist.init_process_group("gloo", rank=rank, world_size=degree)
     seconds = 0.0
@@ -339,7 +344,7 @@ def _work(rank: int, degree: int, port: int, slug: str, text: str, layer: int, r
         return summand
 
     with torch.no_grad():
-        error = float((own.joined([share], all_reduce)[1] - own.own[1]).abs().max())
+        error = float((unsplit_layer.joined([share], all_reduce)[1] - unsplit_layer.outputs[1]).abs().max())
     dist.destroy_process_group()
     reports.put(
         (

@@ -36,7 +36,7 @@ class Stored:
 def stored_by_depth(checkpoint: Checkpoint, ids: tuple[int, ...], depths: Sequence[int] = DEPTHS) -> tuple[Stored, ...]:
     """The bytes at each depth for a text (`core.efficiency.buckets.prepare`) of a Reformer."""
     model = copy.deepcopy(checkpoint.model).requires_grad_(True)
-    own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    weight_pointers = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     run = reformer.HashedPass(model, len(ids), int(model.config.num_hashes), hashing.SEED)
     with torch.no_grad():
         embedded = run.embedded(torch.tensor([list(ids)]))
@@ -59,9 +59,10 @@ def stored_by_depth(checkpoint: Checkpoint, ids: tuple[int, ...], depths: Sequen
         return lambda: layer(index, embedded.clone().requires_grad_(), embedded.clone().requires_grad_())
 
     streams = 2 * embedded.untyped_storage().nbytes()
-    single = [saved_bytes(alone(index), own) for index in range(count)]
+    single = [saved_bytes(alone(index), weight_pointers) for index in range(count)]
     return tuple(
-        Stored(depth, saved_bytes(stack(depth), own), streams + max(single[: min(depth, count)])) for depth in depths
+        Stored(depth, saved_bytes(stack(depth), weight_pointers), streams + max(single[: min(depth, count)]))
+        for depth in depths
     )
 
 

@@ -102,11 +102,11 @@ class Numbers:
 
 def numbers(values: Floats) -> Numbers:
     """Summary statistics of a matrix with at least one finite entry."""
-    known = np.where(np.isfinite(values), values, np.float32(np.nan))
-    top, low = (np.unravel_index(int(index), values.shape) for index in (np.nanargmax(known), np.nanargmin(known)))
+    finite = np.where(np.isfinite(values), values, np.float32(np.nan))
+    top, low = (np.unravel_index(int(index), values.shape) for index in (np.nanargmax(finite), np.nanargmin(finite)))
     return Numbers(
-        float(np.nanmean(known)),
-        float(np.nanstd(known)),
+        float(np.nanmean(finite)),
+        float(np.nanstd(finite)),
         float(values[top]),
         (int(top[0]), int(top[1])),
         float(values[low]),

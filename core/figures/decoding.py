@@ -41,7 +41,7 @@ def truncation_bars(
     column = scatter(
         [right] * len(texts), list(range(len(texts))), "text", text=texts, textposition="middle left", **HIDDEN
     )
-    sums, own = _threshold(effect, theme)
+    sums, shapes = _threshold(effect, theme)
     return _bars(
         effect,
         names,
@@ -57,7 +57,7 @@ def truncation_bars(
         height=_ROW * max(1, len(names)) + 40,
         margin={"r": 4, "t": 24, "b": 4},
         barmode="overlay",
-        **own,
+        **shapes,
     )
 
 

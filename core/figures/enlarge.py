@@ -48,10 +48,10 @@ def enlarged(figure: go.Figure) -> go.Figure:
     Named rows stay as far apart as their names need. Along a heat map as many names of columns are left out as
     overlap, and so are numbers that are wider than their cells, and the scale's bar, which would take a third.
     """
-    whole = _grown(figure.to_dict(), "")
-    layout = whole["layout"]
-    maps = any(trace["type"] == "heatmap" for trace in whole["data"])
-    rows = len(_names(layout, whole["data"], "y"))
+    figure_json = _grown(figure.to_dict(), "")
+    layout = figure_json["layout"]
+    maps = any(trace["type"] == "heatmap" for trace in figure_json["data"])
+    rows = len(_names(layout, figure_json["data"], "y"))
     down_axes = [axis for name, axis in layout.items() if name.startswith("yaxis")]
     above, down = _wrap_notes(layout)
     tall = above or len(down_axes) > 2 or any(axis.get("scaleanchor") for axis in down_axes)
@@ -63,11 +63,14 @@ def enlarged(figure: go.Figure) -> go.Figure:
     for axis in down_axes:
         if words := (axis.get("title") or {}).get("text"):
             axis["title"]["text"] = _wrapped(words, _UPWARDS)
-    _put_legend(layout, whole["data"])
-    for trace in whole["data"]:
+    _put_legend(layout, figure_json["data"])
+    for trace in figure_json["data"]:
         if trace["type"] == "bar":
             trace |= {"constraintext": "none", "cliponaxis": False}  # else numbers shrink with their bars
-    if any(trace["type"] == "bar" and trace.get("orientation") == "h" and trace.get("text") for trace in whole["data"]):
+    if any(
+        trace["type"] == "bar" and trace.get("orientation") == "h" and trace.get("text")
+        for trace in figure_json["data"]
+    ):
         margin = layout.setdefault("margin", {})  # what is written past the longest bar
         margin["r"] = max(margin.get("r") or 0, 8 * _LETTER)
     if maps:
@@ -75,12 +78,12 @@ def enlarged(figure: go.Figure) -> go.Figure:
         if rows <= _NAMED and down.get("tickvals") is None and down.get("type") == "category":
             down |= {"tickmode": "linear", "dtick": 1}
         _thin(layout, "xaxis", _ACROSS)
-        whole["data"] = [
+        figure_json["data"] = [
             (trace | {"showscale": False} if trace["type"] == "heatmap" else trace)
-            for trace in whole["data"]
+            for trace in figure_json["data"]
             if _fits(trace, _ACROSS)
         ]
-    return go.Figure(whole, skip_invalid=True)
+    return go.Figure(figure_json, skip_invalid=True)
 
 
 def _wrap_notes(layout: Json) -> tuple[float, float]:
@@ -144,7 +147,7 @@ def _grown(node: Any, name: str) -> Any:
 def _size(size: object, owner: str) -> Any:
     """Of a font, at least that of the hall; of a marker, as much larger as all else."""
     if isinstance(size, Sequence) and not isinstance(size, str):
-        return [_size(one, owner) for one in size]
+        return [_size(entry, owner) for entry in size]
     if not isinstance(size, int | float):
         return size
     return max(TYPE, size * _SCALE) if owner.endswith("font") else size * _SCALE
@@ -155,19 +158,23 @@ def _names(layout: Json, traces: Sequence[Json], axis: str) -> Sequence[Any]:
     ticks = layout.get(f"{axis}axis", {}).get("ticktext")
     if ticks is not None:
         return list(ticks)
-    return list(dict.fromkeys(one for trace in traces for one in _texts(trace.get(axis))))
+    return list(dict.fromkeys(text for trace in traces for text in _texts(trace.get(axis))))
 
 
 def _texts(values: object) -> list[str]:
-    return [one for one in values if isinstance(one, str)] if isinstance(values, list | tuple) else []
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list | tuple) else []
 
 
 def _thin(layout: Json, axis: str, room: float) -> None:
     """Leave out names of an axis that has ``room`` pixels."""
-    own = layout.get(axis, {})
-    if (at := own.get("tickvals")) is not None:
+    axis_layout = layout.get(axis, {})
+    if (at := axis_layout.get("tickvals")) is not None:
         every = -(-len(at) * _ROW // int(room)) or 1
-        own |= {part: list(own[part])[::every] for part in ("tickvals", "ticktext") if own.get(part) is not None}
+        axis_layout |= {
+            part: list(axis_layout[part])[::every]
+            for part in ("tickvals", "ticktext")
+            if axis_layout.get(part) is not None
+        }
 
 
 def _fits(trace: Json, room: float) -> bool:

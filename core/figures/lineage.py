@@ -71,11 +71,11 @@ def entries(
     systems: Sequence[System], ancestors: Sequence[Ancestor], sizes: Mapping[str, Mapping[str, int]]
 ) -> tuple[Entry, ...]:
     """The same of given records; ``sizes`` has the parameters of each system by the size's name."""
-    known = {system.slug for system in systems}
+    slugs = {system.slug for system in systems}
     rows = [
         Entry(a.slug, a.name, None, (), a.year, a.month, a.organization, a.change, ())
         for a in ancestors
-        if a.slug not in known
+        if a.slug not in slugs
     ]
     rows += [
         Entry(

@@ -97,13 +97,15 @@ def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str]) -> str:
     """The picture in a few sentences, for screen readers."""
     ends = []
     for line in lines:
-        known = [
+        points = [
             (names[int(position)] if names else f"{position:g}", value)
             for position, value in zip(line.positions, line.values, strict=True)
             if value is not None
         ]
-        if known:
-            ends.append(f"{line.name} from {known[0][1]:.2f} ({known[0][0]}) to {known[-1][1]:.2f} ({known[-1][0]})")
+        if points:
+            ends.append(
+                f"{line.name} from {points[0][1]:.2f} ({points[0][0]}) to {points[-1][1]:.2f} ({points[-1][0]})"
+            )
     return sentence("Lines", measure=measure, lines="; ".join(ends))
 
 
@@ -112,9 +114,9 @@ def learning_curve(points: Sequence[CurvePoint], measure: str, accent: str, *, t
     splits = list(dict.fromkeys(point.split for point in points if point.measure == measure))
     lines = []
     for number, split in enumerate(splits):
-        own = [point for point in points if point.measure == measure and point.split == split]
+        split_points = [point for point in points if point.measure == measure and point.split == split]
         color, dash = theme.muted if number else accent, DASHES[number % len(DASHES)]
-        lines.append(Line(split, [p.tokens / 1e6 for p in own], [p.value for p in own], color, dash))
+        lines.append(Line(split, [p.tokens / 1e6 for p in split_points], [p.value for p in split_points], color, dash))
     return line_chart(
         lines,
         measure,

@@ -273,9 +273,11 @@ def stream_table(tokens: Sequence[str], rank: Sequence[int], content: Bools, que
 def stream_words(tokens: Sequence[str], rank: Sequence[int]) -> str:
     """The two maps in one sentence, for screen readers."""
     order = sorted((step, text) for text, step in zip(tokens, rank, strict=True) if step)
-    known = ", ".join(text for text, step in zip(tokens, rank, strict=True) if not step)
+    context = ", ".join(text for text, step in zip(tokens, rank, strict=True) if not step)
     predicted = ", ".join(text for _, text in order)
-    return f"{sentence('Streams')} {sentence('Streams: known')} {known}. {sentence('Streams: predicted')} {predicted}."
+    return (
+        f"{sentence('Streams')} {sentence('Streams: known')} {context}. {sentence('Streams: predicted')} {predicted}."
+    )
 
 
 def epoch_map(masked: Bools, tokens: Sequence[str], color: str, *, here: int | None = None, theme: Theme) -> go.Figure:

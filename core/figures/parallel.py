@@ -28,7 +28,7 @@ def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figu
     shapes: list[Json] = []
     notes: list[Json] = []
     room = [1.0 if step.each else 0.7 for step in steps]
-    middles = [sum(room[:x]) + own / 2 for x, own in enumerate(room)]
+    middles = [sum(room[:x]) + size / 2 for x, size in enumerate(room)]
     for x, step in zip(middles, steps, strict=True):
         notes.append(note(_lines(step.name), x, -0.62, yanchor="bottom", font={"size": 13}))
         reduced = not step.each

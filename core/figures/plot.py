@@ -67,7 +67,7 @@ def template(name: Name) -> Json:
         "tickfont": {"size": 13},
         "title": {"font": {"size": 13}, "standoff": 10},
     }
-    whole: Json = go.layout.Template(
+    layout: Json = go.layout.Template(
         layout={
             "font": {"family": FONT, "size": 13, "color": theme.ink},
             "colorway": theme.categorical,
@@ -110,7 +110,7 @@ def template(name: Name) -> Json:
             ],
         },
     ).to_plotly_json()
-    return whole
+    return layout
 
 
 def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: object) -> Trace:

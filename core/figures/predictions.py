@@ -275,12 +275,12 @@ def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figu
     k = max(len(guess.tokens) for guess in trajectory.predictions)
     shown = np.full((len(trajectory.predictions), k), np.nan, dtype=np.float32)
     texts = [[""] * k for _ in trajectory.predictions]
-    whole = [[""] * k for _ in trajectory.predictions]
+    full_texts = [[""] * k for _ in trajectory.predictions]
     for row, guess in enumerate(trajectory.predictions):
         for column, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True)):
             shown[row, column] = probability
             texts[row][column] = f"{label(cut(token, 8))}<br>{label(percent(probability).replace('< ', '<'))}"
-            whole[row][column] = label(token)
+            full_texts[row][column] = label(token)
     final = trajectory.predictions[-1].ids[0]
     positions = [
         (row, guess.ids.index(final)) for row, guess in enumerate(trajectory.predictions) if final in guess.ids
@@ -292,7 +292,7 @@ def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figu
         numbers(k, **title("predictions, most probable first", 6)),
         theme,
         ends=(0.0, max(0.1, float(np.nanmax(shown)))),
-        customdata=whole,
+        customdata=full_texts,
         xgap=3,
         ygap=3,
         hovertemplate="%{y}, prediction %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",

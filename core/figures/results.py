@@ -117,20 +117,20 @@ def scaling(points: Sequence[SizedFigure], axis: str, colors: Mapping[str, str],
     traces: list[Trace] = []
     series = list(dict.fromkeys(point.series for point in points))
     for number, name in enumerate(series):
-        own = sorted((p for p in points if p.series == name), key=lambda p: (p.parameters, p.value))
+        line = sorted((p for p in points if p.series == name), key=lambda p: (p.parameters, p.value))
         color = colors.get(name, theme.muted)
         traces.append(
             scatter(
-                [p.parameters for p in own],
-                [p.value for p in own],
+                [p.parameters for p in line],
+                [p.value for p in line],
                 "lines+markers+text",
                 name=escaped(name),
-                text=[escaped(p.text) for p in own],
-                textposition=[_text_position(p, points) for p in own],
+                text=[escaped(p.text) for p in line],
+                textposition=[_text_position(p, points) for p in line],
                 textfont={"size": 12},
                 line={"color": color, "width": 2, "dash": DASHES[number % len(DASHES)]},
                 marker={"color": color, "size": 11, "symbol": SYMBOLS[number % len(SYMBOLS)]},
-                customdata=[[p.printed, short(p.parameters)] for p in own],
+                customdata=[[p.printed, short(p.parameters)] for p in line],
                 hovertemplate="%{fullData.name} %{text}<br>%{customdata[1]} parameters: %{customdata[0]}"
                 "<extra></extra>",
             )
@@ -225,8 +225,8 @@ def _decades(points: Sequence[SizedFigure]) -> list[float]:
 
 def _text_position(point: SizedFigure, points: Sequence[SizedFigure]) -> str:
     """The text position that keeps a point's name off its own line and away from a nearby series."""
-    own = sorted((p for p in points if p.series == point.series), key=lambda p: (p.parameters, p.value))
-    rising = own[-1].value >= own[0].value
+    line = sorted((p for p in points if p.series == point.series), key=lambda p: (p.parameters, p.value))
+    rising = line[-1].value >= line[0].value
     near = [p for p in points if p.series != point.series and 0.7 < p.parameters / point.parameters < 1.4]
     above = all(point.value >= p.value for p in near)
     return f"{'top' if above else 'bottom'} {'left' if rising == above else 'right'}"

@@ -207,8 +207,8 @@ def sorted_text(
     }
     shapes = [upright(edge - 0.5, width=1, dash="dot", color=theme.muted) for edge in range(chunk, len(order), chunk)]
     if marked is not None:
-        own = int(np.flatnonzero(order == marked)[0]) // chunk
-        for piece in {own, (own - 1) % (len(order) // chunk)}:
+        marked_piece = int(np.flatnonzero(order == marked)[0]) // chunk
+        for piece in {marked_piece, (marked_piece - 1) % (len(order) // chunk)}:
             shapes.append(band(piece * chunk - 0.5, (piece + 1) * chunk - 0.5, theme.muted, 0.18))
     return figure(
         theme,
@@ -271,9 +271,9 @@ def recall_by_work(rows: Sequence[tuple[int, int, float, float]], *, theme: Them
     """
     lines = []
     for at, count in enumerate(dict.fromkeys(row[0] for row in rows)):
-        own = [row for row in rows if row[0] == count]
-        words = [f"{count} buckets, rounds: {row[1]}" for row in own]
-        x, y = [row[3] for row in own], [row[2] for row in own]
+        line = [row for row in rows if row[0] == count]
+        words = [f"{count} buckets, rounds: {row[1]}" for row in line]
+        x, y = [row[3] for row in line], [row[2] for row in line]
         lines.append(Line(f"{count} buckets", x, y, theme.categorical[at], DASHES[at], words=words))
     return line_chart(
         lines,

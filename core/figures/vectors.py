@@ -112,15 +112,15 @@ def plane(points: Sequence[PlanePoint], titles: tuple[str, str], *, theme: Theme
     groups = style([point.group for point in points], theme)
     traces = []
     for group, (color, symbol) in groups.items():
-        own = [point for point in points if point.group == group]
+        members = [point for point in points if point.group == group]
         traces.append(
             scatter(
-                [point.x for point in own],
-                [point.y for point in own],
+                [point.x for point in members],
+                [point.y for point in members],
                 "markers",
                 name=label(group) or "word",
                 marker={"size": 14, "color": color, "symbol": symbol, "line": {"width": 1, "color": theme.ink}},
-                hovertext=[_hover(point) for point in own],
+                hovertext=[_hover(point) for point in members],
                 hovertemplate="%{hovertext}<extra></extra>",
             )
         )
@@ -225,8 +225,8 @@ def strips(
     :param reach: the end of the scale; by default the largest value.
     :param what: what a value is, for hovering.
     """
-    known = values[~np.isnan(values)]
-    high = reach or float(np.abs(known).max(initial=0.0)) or 1.0
+    finite = values[~np.isnan(values)]
+    high = reach or float(np.abs(finite).max(initial=0.0)) or 1.0
     few = values.size <= _MOST_NAMED  # a name for each cell would make a large picture slow
     named: Json = {"customdata": [[f"{label(row)}, {label(top)}" for top in columns] for row in rows]} if few else {}
     where = "%{customdata}" if few else f"{label(down) or 'row'} %{{y}}, column %{{x}}"

@@ -35,8 +35,8 @@ def runs(name: str) -> dict[str, Setup]:
 
 def data(name: str) -> LabeledSet:
     """A set by its name in :data:`SETS`."""
-    own = {tags.NAME: tags.treebank, spans.NAME: spans.facts}
-    return own[name]() if name in own else ready(name)
+    makers = {tags.NAME: tags.treebank, spans.NAME: spans.facts}
+    return makers[name]() if name in makers else ready(name)
 
 
 @lru_cache(maxsize=1)

@@ -53,7 +53,10 @@ def facts() -> LabeledSet:
     held_out = rows[EVERY - 1 :: EVERY]
     train = [row for row in rows if row not in held_out]
     return LabeledSet(
-        *(tuple(_compose(data["relations"], own, n)) for own, n in ((train, TRAIN), (held_out, HELD_OUT)))
+        *(
+            tuple(_compose(data["relations"], rows_of_side, n))
+            for rows_of_side, n in ((train, TRAIN), (held_out, HELD_OUT))
+        )
     )
 
 
@@ -61,16 +64,16 @@ def _compose(relations: Sequence[dict[str, Any]], rows: Sequence[Sequence[str]],
     """All questions of a passage, so that the passage alone does not tell the answer."""
     random = Random(0)
     for place, *answers in rows[:number]:
-        passage, found = "", {}
+        passage, answer_spans = "", {}
         for column in random.sample(range(len(relations)), len(relations)):
             statement = random.choice(relations[column]["statements"]).replace("{place}", place)
             before, after = statement.split("{answer}")
             start = len(passage) + len(before)
-            found[column] = start, start + len(answers[column])
+            answer_spans[column] = start, start + len(answers[column])
             passage += f"{before}{answers[column]}{after} "
         for column, relation in enumerate(relations):
             question = random.choice(relation["questions"]).format(place=place)
-            yield Example("", question, passage.rstrip(), answer=found[column])
+            yield Example("", question, passage.rstrip(), answer=answer_spans[column])
 
 
 def setup(trained: Trained, spec: CheckpointSpec) -> Setup:
@@ -146,7 +149,7 @@ def baselines(data: Sequence[Example]) -> dict[str, tuple[float, float]]:
     """Exact match and F1 of each baseline."""
     drawn = [random_span(example) for example in data]
     return {
-        "random": (fmean(em for em, _ in drawn), fmean(own for _, own in drawn)),
+        "random": (fmean(em for em, _ in drawn), fmean(f1 for _, f1 in drawn)),
         "capitalized": exact_and_f1([capitalized(example) for example in data], data),
         "overlap": exact_and_f1([overlap(example) for example in data], data),
     }
@@ -184,10 +187,10 @@ def tokenized(checkpoint: Checkpoint, examples: Sequence[Example]) -> tuple[Pass
     """The tokens of questions and passages."""
     from core.attention.tokens import labels
 
-    tokenizer, found = checkpoint.tokenizer, []
+    tokenizer, passages = checkpoint.tokenizer, []
     for example in examples:
         encoded = tokenizer(example.text, example.second, return_offsets_mapping=True, verbose=False)
         at = tuple(n for n, segment in enumerate(encoded.sequence_ids()) if segment == 1)
         offsets = tuple(tuple(encoded["offset_mapping"][n]) for n in at)
-        found.append(Passage(labels(tokenizer, encoded["input_ids"]), at, offsets))
-    return tuple(found)
+        passages.append(Passage(labels(tokenizer, encoded["input_ids"]), at, offsets))
+    return tuple(passages)

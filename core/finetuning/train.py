@@ -109,7 +109,7 @@ class Learner:
     def layers(self) -> tuple[str, int]:
         """The name of the backbone's list of layers, and their number."""
         lists = ((name, len(m)) for name, m in self.backbone.named_modules() if isinstance(m, nn.ModuleList))
-        return max(lists, key=lambda found: found[1])
+        return max(lists, key=lambda entry: entry[1])
 
     @property
     def trained(self) -> int:
@@ -145,13 +145,13 @@ class Learner:
         if examples[0].sentence:
             read = [first_tokens(self.checkpoint, example)[1] for example in examples]
         else:
-            read = [found.at for found in spans.tokenized(self.checkpoint, examples)] if examples[0].answer else []
+            read = [passage.at for passage in spans.tokenized(self.checkpoint, examples)] if examples[0].answer else []
         if read:
-            columns["reads"] = [[own.count(at) for at in range(longest)] for own in read]
+            columns["reads"] = [[positions.count(at) for at in range(longest)] for positions in read]
         fill = {"input_ids": tokenizer.pad_token_id or 0}
         encoded = {
-            name: torch.tensor([[*row, *[fill.get(name, 0)] * (longest - len(row))] for row in found])
-            for name, found in columns.items()
+            name: torch.tensor([[*row, *[fill.get(name, 0)] * (longest - len(row))] for row in rows])
+            for name, rows in columns.items()
         }
         if form == "orders" and examples[0].second:
             others = [token_ids(self.checkpoint, replace(e, text=e.second, second=e.text), form) for e in examples]
@@ -160,14 +160,14 @@ class Learner:
 
     def states(self, inputs: Mapping[str, Tensor]) -> Tensor:
         """(n, d): the state of each text; where ``reads`` is given (W, d), of each word or token that it counts."""
-        own = {name: rows for name, rows in inputs.items() if name not in ("reads", "swapped")}
-        hidden: Tensor = call(self.backbone, **own)[0]
+        arguments = {name: rows for name, rows in inputs.items() if name not in ("reads", "swapped")}
+        hidden: Tensor = call(self.backbone, **arguments)[0]
         if "reads" in inputs:
             return hidden.flatten(0, 1).repeat_interleave(inputs["reads"].flatten(), 0)
         states = self.pool(hidden, inputs["attention_mask"])
         if "swapped" in inputs:
             states = states + self.pool(
-                call(self.backbone, **own | {"input_ids": inputs["swapped"]})[0], inputs["attention_mask"]
+                call(self.backbone, **arguments | {"input_ids": inputs["swapped"]})[0], inputs["attention_mask"]
             )
         return states
 
