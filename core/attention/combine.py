@@ -44,12 +44,12 @@ def part(attention_map: AttentionMap, *, layer: int | None = None, head: int | N
     check_head(attention_map, layer, head)
     rows = slice(None) if layer is None else slice(layer, layer + 1)
     columns = slice(None) if head is None else slice(head, head + 1)
-    known = _known(attention_map)
-    known = known[rows if known.shape[0] > 1 else slice(None), columns if known.shape[1] > 1 else slice(None)]
+    mask = _known(attention_map)
+    mask = mask[rows if mask.shape[0] > 1 else slice(None), columns if mask.shape[1] > 1 else slice(None)]
     return replace(
         attention_map,
         weights=attention_map.weights[rows, columns],
-        allowed=_stored(known),
+        allowed=_stored(mask),
         queries=None if attention_map.queries is None else attention_map.queries[rows, columns],
         keys=None if attention_map.keys is None else attention_map.keys[rows, columns],
     )
@@ -77,10 +77,10 @@ def difference(first: AttentionMap, second: AttentionMap) -> AttentionMap:
             "by head. Choose one head of each, or their means."
         ) from None
     both = _known(first), _known(second)
-    known = both[0] & both[1]
+    mask = both[0] & both[1]
     rows_sum_to_one = not first.note and not second.note and (both[0] == both[1]).all()
     note = map_note("difference of rows" if rows_sum_to_one else "difference")
-    return _new(first, weights * known, known, note)
+    return _new(first, weights * mask, mask, note)
 
 
 def mean(attention_map: AttentionMap) -> AttentionMap:
@@ -176,20 +176,20 @@ def _with_residual(attention_map: AttentionMap) -> tuple[np.ndarray, Bools]:  # 
 
 def _known(attention_map: AttentionMap) -> Bools:
     """The attention mask (L or 1, H or 1, Q, K)."""
-    known = computed(attention_map)
-    return np.ones((1, 1, *attention_map.weights.shape[2:]), np.bool_) if known is None else known
+    mask = computed(attention_map)
+    return np.ones((1, 1, *attention_map.weights.shape[2:]), np.bool_) if mask is None else mask
 
 
 def _anywhere(attention_map: AttentionMap, axes: tuple[int, ...]) -> Bools:
     """The union of the attention masks over layers (axis 0) or heads (1)."""
-    known: Bools = np.logical_or.reduce(_known(attention_map), axis=axes, keepdims=True)
-    return known
+    union: Bools = np.logical_or.reduce(_known(attention_map), axis=axes, keepdims=True)
+    return union
 
 
-def _stored(known: Bools) -> Bools | None:
-    """``known`` as stored in a map: None for everywhere."""
-    return None if known.all() else known
+def _stored(mask: Bools) -> Bools | None:
+    """``mask`` as stored in a map: None for everywhere."""
+    return None if mask.all() else mask
 
 
-def _new(attention_map: AttentionMap, weights: Floats, known: Bools, note: str) -> AttentionMap:
-    return replace(attention_map, weights=frozen(weights), allowed=_stored(known), note=note, queries=None, keys=None)
+def _new(attention_map: AttentionMap, weights: Floats, mask: Bools, note: str) -> AttentionMap:
+    return replace(attention_map, weights=frozen(weights), allowed=_stored(mask), note=note, queries=None, keys=None)

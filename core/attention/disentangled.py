@@ -101,13 +101,13 @@ def score_components(checkpoint: Checkpoint, text: str) -> ScoreComponents:
         InputEmpty, InputTooLong: nothing readable, or more tokens than the model's positions or `MOST`.
         NoAttentionMatrix: the model's scores have no such terms.
     """
-    given = _inputs(checkpoint, text)
-    reading = run_with_terms(checkpoint.model, given.tensors["input_ids"])
+    inputs = _inputs(checkpoint, text)
+    reading = run_with_terms(checkpoint.model, inputs.tensors["input_ids"])
     return ScoreComponents(
-        given.labels,
+        inputs.labels,
         frozen(reading.scores.float().numpy()),
         frozen(reading.weights.float().numpy()),
-        given.positions,
+        inputs.positions,
     )
 
 
@@ -118,8 +118,8 @@ def predict_without_components(checkpoint: Checkpoint, text: str, k: int = 5) ->
         InputUnusable: no mask in the text.
         InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`score_components`.
     """
-    given = _inputs(checkpoint, text)
-    if not given.positions:
+    inputs = _inputs(checkpoint, text)
+    if not inputs.positions:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word to see it predicted.")
     model = checkpoint.model
     head = word_head(model)
@@ -127,19 +127,19 @@ def predict_without_components(checkpoint: Checkpoint, text: str, k: int = 5) ->
     out = []
     for ablated in ("", *COMPONENTS):
         states = run_with_terms(
-            model, given.tensors["input_ids"], [part for part in COMPONENTS if part != ablated]
+            model, inputs.tensors["input_ids"], [part for part in COMPONENTS if part != ablated]
         ).states
-        best = head(states[:, [given.position]])[0, 0].detach().float().softmax(-1).topk(k)
+        best = head(states[:, [inputs.position]])[0, 0].detach().float().softmax(-1).topk(k)
         words = tuple(label(checkpoint.tokenizer, i) for i in best.indices.tolist())
         out.append(ComponentAblation(ablated, words, tuple(best.values.tolist())))
     return tuple(out)
 
 
 def _inputs(checkpoint: Checkpoint, text: str) -> Inputs:
-    given = with_masks(checkpoint, prepare(checkpoint, text), asked=False)
-    if len(given.tokens) > MOST:
+    inputs = with_masks(checkpoint, prepare(checkpoint, text), asked=False)
+    if len(inputs.tokens) > MOST:
         raise InputTooLong(
-            f"This text has {len(given.tokens):,} tokens; the parts of its scores are drawn for up to {MOST}. "
+            f"This text has {len(inputs.tokens):,} tokens; the parts of its scores are drawn for up to {MOST}. "
             f"A sentence of about {MOST // 2} words or fewer works."
         )
-    return given
+    return inputs

@@ -72,19 +72,19 @@ def blueprint_of(layer: AttentionLayer) -> Blueprint:
     )
 
 
-def weights_returned(given: Inputs) -> dict[MapKind, list[Tensor]]:
+def weights_returned(inputs: Inputs) -> dict[MapKind, list[Tensor]]:
     """The weights that the library returns of a pass, (1, H, Q, K) a layer, by kind.
 
     Raises:
         NoAttentionMatrix: not every layer has weights, or they are not shares of attention, query by key.
     """
-    checkpoint = given.checkpoint
+    checkpoint = inputs.checkpoint
     refuse(checkpoint.model.config.model_type)
-    output = run(checkpoint.model, {**given.tensors, "output_attentions": True}).output
-    found = returned(output, checkpoint.spec.family.sides)
-    n, last = len(given.of_text), len(given.tokens)
+    output = run(checkpoint.model, {**inputs.tensors, "output_attentions": True}).output
+    by_kind = returned(output, checkpoint.spec.family.sides)
+    n, last = len(inputs.of_text), len(inputs.tokens)
     shapes = {"encoder": (n, n), "decoder": (last, last), "cross": (last, n)}
-    for kind, layers in found.items():
+    for kind, layers in by_kind.items():
         _check_count(checkpoint.model, layers)
         if any(weights.shape[:1] + weights.shape[2:] != (1, *shapes[kind]) for weights in layers):
             raise NoAttentionMatrix(
@@ -96,7 +96,7 @@ def weights_returned(given: Inputs) -> dict[MapKind, list[Tensor]]:
                 f"The library returns numbers for the attention of {checkpoint.spec.name} that are no shares: they are "
                 "negative, or sum to more than one. Models such as BERT, GPT-2, LLaMA, T5 and BART work."
             )
-    return found
+    return by_kind
 
 
 def _check_count(model: Model, layers: Sequence[Tensor]) -> None:

@@ -154,7 +154,7 @@ def attention_layers(checkpoint: Checkpoint) -> dict[MapKind, tuple[AttentionLay
 
 
 def scores_by_layer(
-    given: Inputs, segment: int = SEGMENT
+    inputs: Inputs, segment: int = SEGMENT
 ) -> dict[MapKind, list[tuple[AttentionLayer, AttentionScores]]]:
     """The scores of every attention layer in one pass, by kind.
 
@@ -169,9 +169,9 @@ def scores_by_layer(
     Raises:
         NoAttentionMatrix: an architecture without queries and keys, or with unknown scores.
     """
-    by_kind, model = attention_layers(given.checkpoint), given.checkpoint.model
-    recorded = run_text(model, given.tensors, KEPT, segment=segment, edits=one_prediction(given.checkpoint))
-    if "target_mapping" in given.tensors:  # both streams of each layer
+    by_kind, model = attention_layers(inputs.checkpoint), inputs.checkpoint.model
+    recorded = run_text(model, inputs.tensors, KEPT, segment=segment, edits=one_prediction(inputs.checkpoint))
+    if "target_mapping" in inputs.tensors:  # both streams of each layer
         layers = tuple(layer for of_kind in by_kind.values() for layer in of_kind)
         by_kind = {"decoder": layers, "query": layers}
     return {

@@ -62,12 +62,12 @@ class WordAttention:
     def rest(self) -> Floats:
         """(L, H, n) the weight of each word on no word; 0 for a word in which no token starts."""
         weights = self.attention_map.weights
-        known = (
+        attends = (
             True
             if self.attention_map.allowed is None
             else np.broadcast_to(self.attention_map.allowed, weights.shape).any(-1)
         )
-        return np.where(known, np.clip(1 - weights.sum(-1), 0, 1), 0).astype(np.float32)
+        return np.where(attends, np.clip(1 - weights.sum(-1), 0, 1), 0).astype(np.float32)
 
 
 def words_of(text: str) -> tuple[Word, ...]:
@@ -107,11 +107,11 @@ def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -
         return WordAttention(spec.slug, maps.own, maps.cross)
     _check_offsets(checkpoint, able=checkpoint.tokenizer.is_fast)
     typed = clean(text, MAX_CHARS)
-    given = replace(inputs_of(checkpoint, typed, target=typed), task=spec.adapters(task))
-    own = trace_of(given).own
-    belongs = belonging([word.start for word in words], given.of_text)
+    inputs = replace(inputs_of(checkpoint, typed, target=typed), task=spec.adapters(task))
+    attention_map = trace_of(inputs).own
+    belongs = belonging([word.start for word in words], inputs.of_text)
     _check_offsets(checkpoint, able=bool(belongs.any()))
-    return WordAttention(spec.slug, in_words(own, words, words, belongs, belongs))
+    return WordAttention(spec.slug, in_words(attention_map, words, words, belongs, belongs))
 
 
 def _check_offsets(checkpoint: Checkpoint, *, able: bool) -> None:
@@ -172,8 +172,8 @@ def generate_answer(checkpoint: Checkpoint, text: str, task: str) -> str:
 def _answer(checkpoint: Checkpoint, text: str, task: str) -> str:
     decoding = Decoding(max_new_tokens=MAX_NEW_TOKENS - 4)  # room for the tokens that start and end it
     steps = translate.rewrite(checkpoint, clean(text, MAX_CHARS), task, decoding)
-    known = known_ids(checkpoint.tokenizer, [step.token.id for step in steps])
-    answer = str(checkpoint.tokenizer.decode(known, skip_special_tokens=True)).strip()
+    ids = known_ids(checkpoint.tokenizer, [step.token.id for step in steps])
+    answer = str(checkpoint.tokenizer.decode(ids, skip_special_tokens=True)).strip()
     return answer[: split(answer)[:MOST_WORDS][-1].end] if answer else ""
 
 
@@ -221,8 +221,8 @@ def _end(checkpoint: Checkpoint) -> list[int]:
         checkpoint.tokenizer.eos_token_id,
         checkpoint.tokenizer.sep_token_id,
     )
-    known = next((token for token in candidates if token is not None), None)
-    return [] if known is None else [int(known[0] if isinstance(known, list) else known)]
+    end = next((token for token in candidates if token is not None), None)
+    return [] if end is None else [int(end[0] if isinstance(end, list) else end)]
 
 
 def _padded(belongs: Membership, before: int, length: int) -> Membership:

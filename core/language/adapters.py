@@ -135,13 +135,13 @@ def classify(checkpoint: Checkpoint, text: str, task: str) -> TaskPrediction:
     :raises OutOfRange, InputEmpty, InputTooLong: as :func:`prepare`.
     """
     model = checkpoint.model
-    given = prepare(checkpoint, text, task)
+    inputs = prepare(checkpoint, text, task)
     with torch.inference_mode():
-        adapted = model.answer(given.tensors, task, watch=True)
-        alone = model.answer_alone(given.tensors, task)
+        adapted = model.answer(inputs.tensors, task, watch=True)
+        alone = model.answer_alone(inputs.tensors, task)
     return TaskPrediction(
         _task(checkpoint, task),
-        given.text,
+        inputs.text,
         tuple(adapted.logits.softmax(-1)[0].tolist()),
         tuple(alone.softmax(-1)[0].tolist()),
         adapted.updates,

@@ -210,8 +210,8 @@ def predict_together(
         chances = torch.split(scores.float().softmax(-1), [len(text.positions) for text in texts])  # each (M, V)
     counts = [call[1] if len(call) > 1 else 5 for call in calls]
     return [
-        likeliest(checkpoint.tokenizer, text.positions, own, k)
-        for text, own, k in zip(texts, chances, counts, strict=True)
+        likeliest(checkpoint.tokenizer, text.positions, chances_of_text, k)
+        for text, chances_of_text, k in zip(texts, chances, counts, strict=True)
     ]
 
 
@@ -222,8 +222,8 @@ def probabilities(checkpoint: Checkpoint, masked: MaskedText) -> Tensor:
         InputUnusable: there is no mask.
     """
     if not masked.positions:
-        own = str(checkpoint.tokenizer.mask_token)
-        mask = "[MASK]" if own == "[MASK]" else f"[MASK] (or {own})"
+        of_tokenizer = str(checkpoint.tokenizer.mask_token)
+        mask = "[MASK]" if of_tokenizer == "[MASK]" else f"[MASK] (or {of_tokenizer})"
         raise InputUnusable(
             f"There is no mask in this text. Type {mask} in place of a word, or click a word to mask it."
         )
@@ -280,8 +280,8 @@ def _refill_by_ids(
     ids = list(masked.ids)
     for prediction, rank in zip(predictions, ranks, strict=True):
         ids[prediction.position] = prediction.ids[rank]
-    known = known_ids(checkpoint.tokenizer, ids)
-    return (Part(str(checkpoint.tokenizer.decode(known, skip_special_tokens=True))),)
+    decodable = known_ids(checkpoint.tokenizer, ids)
+    return (Part(str(checkpoint.tokenizer.decode(decodable, skip_special_tokens=True))),)
 
 
 def masked_logits(model: Model, ids: Tensor, positions: Sequence[int]) -> Tensor:

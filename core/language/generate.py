@@ -115,17 +115,17 @@ def _rows(
     live = [row for row, (budget, _) in enumerate(budgets) if budget > 0]
     generated: list[tuple[int, ...]] = [() for _ in decodings]
     index = 0
-    known = reader.read_each(tensor([[*start.prompt, *forced[:-1]]], device=model.device), len(forced))
+    forced_scores = reader.read_each(tensor([[*start.prompt, *forced[:-1]]], device=model.device), len(forced))
     while live:
         # one row at first, then one for each text
-        scores = ban_tokens(next(known) if index < len(forced) else reader.next_logits(feed), banned)
+        scores = ban_tokens(next(forced_scores) if index < len(forced) else reader.next_logits(feed), banned)
         forced_id = forced[index] if index < len(forced) else None
         running: list[int] = []
         for number, row in enumerate(live):
             budget, full = budgets[row]
-            own = scores[number if index else 0]
+            row_scores = scores[number if index else 0]
             before = (*start.prompt, *generated[row])
-            token, others, spread = pick(own, decodings[row], index, forced_id, wording, before)
+            token, others, spread = pick(row_scores, decodings[row], index, forced_id, wording, before)
             generated[row] = (*generated[row], token.id)
             text = wording.text(generated[row])
             reason = end_reason(token.id, text, decodings[row], ends, full if index + 1 >= budget else "")

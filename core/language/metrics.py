@@ -67,8 +67,8 @@ def spearman(truth: Values, predicted: Values) -> float | None:
 
 def _ranks(values: Values) -> NDArray[np.float64]:
     """Ranks; equal values share their mean."""
-    own = np.asarray(values, np.float64)
-    return np.asarray((own[:, None] > own).sum(1) + (own[:, None] == own).sum(1) / 2)
+    array = np.asarray(values, np.float64)
+    return np.asarray((array[:, None] > array).sum(1) + (array[:, None] == array).sum(1) / 2)
 
 
 MOST_SAMPLES, MOST_PROBLEMS = 200, 200
@@ -120,7 +120,7 @@ def _tables(n: int) -> tuple[Floats, Floats, Floats]:
 def estimate(counts: Sequence[int], n: int) -> Estimates:
     """Both estimates for problems with ``counts`` of n samples passed."""
     unbiased, naive, chances = _tables(n)
-    own = np.asarray(counts)
+    passed = np.asarray(counts)
     variance = chances @ unbiased**2 - (chances @ unbiased) ** 2
-    deviation = np.sqrt(np.maximum(variance[own], 0).sum(0)) / len(own)
-    return Estimates(unbiased[own].mean(0), deviation, naive[own].mean(0), (chances @ naive)[own].mean(0))
+    deviation = np.sqrt(np.maximum(variance[passed], 0).sum(0)) / len(passed)
+    return Estimates(unbiased[passed].mean(0), deviation, naive[passed].mean(0), (chances @ naive)[passed].mean(0))

@@ -121,14 +121,16 @@ def choices(tokens: Sequence[Token]) -> dict[int, list[int]]:
     return positions
 
 
-def follow(checkpoint: Checkpoint, targets: Targets, k: int = 5, *, own: bool = False) -> tuple[PredictionStep, ...]:
+def follow(
+    checkpoint: Checkpoint, targets: Targets, k: int = 5, *, feed_predictions: bool = False
+) -> tuple[PredictionStep, ...]:
     """Every step along the order, with the ``k`` top predictions of each.
 
     Args:
-        own: feed the model's top predictions back instead of the original tokens.
+        feed_predictions: feed the model's top predictions back instead of the original tokens.
     """
     ids = [token.id for token in targets.tokens]
-    if not own:
+    if not feed_predictions:
         logs = in_order(checkpoint.model, ids, targets.positions)
         return tuple(_step(checkpoint, targets, step, logs[step], k) for step in range(len(targets.positions)))
     steps: list[PredictionStep] = []
@@ -208,8 +210,13 @@ def _step(checkpoint: Checkpoint, targets: Targets, step: int, logs: Tensor, k: 
     position = targets.positions[step]
     (prediction,) = likeliest(checkpoint.tokenizer, [position], logs.exp()[None], k)
     truth = targets.tokens[position].id
-    own = logs[truth]
-    return PredictionStep(prediction, label(checkpoint.tokenizer, truth), float(own.exp()), int((logs > own).sum()) + 1)
+    log_probability = logs[truth]
+    return PredictionStep(
+        prediction,
+        label(checkpoint.tokenizer, truth),
+        float(log_probability.exp()),
+        int((logs > log_probability).sum()) + 1,
+    )
 
 
 def target_mapping(positions: Positions, length: int) -> npt.NDArray[np.float32]:

@@ -72,12 +72,12 @@ def candidates(lines: str) -> tuple[str, ...]:
         InputEmpty: there are fewer than two.
         InputTooLong: too many, or one is too long.
     """
-    found = tuple(filter(None, (line.strip() for line in clean(lines, newlines=True).split("\n"))))
-    if len(found) < 2:
+    continuations = tuple(filter(None, (line.strip() for line in clean(lines, newlines=True).split("\n"))))
+    if len(continuations) < 2:
         raise InputEmpty("Type at least two continuations, one on each line.")
-    if len(found) > MOST or max(map(len, found)) > LONGEST:
+    if len(continuations) > MOST or max(map(len, continuations)) > LONGEST:
         raise InputTooLong(f"At most {MOST} continuations of {LONGEST} characters each can be compared here.")
-    return found
+    return continuations
 
 
 def rewarded(lines: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
@@ -109,7 +109,7 @@ def score(checkpoint: Checkpoint, start: Start, prompt: str, texts: Sequence[str
     Raises:
         InputTooLong: a text does not fit behind the prompt.
     """
-    found = []
+    scored = []
     for text in texts:
         ids = _continuation(checkpoint, start, prompt, text)
         if start.room is not None and len(ids) > start.room:
@@ -118,16 +118,16 @@ def score(checkpoint: Checkpoint, start: Start, prompt: str, texts: Sequence[str
             )
         steps = steps_along(checkpoint, start, ids)
         logs = tuple(-math.log(2) * step.spread.surprisal for step in steps if step.spread)
-        found.append(Candidate(text, tuple(visible(step.token.text) for step in steps), logs))
-    return tuple(found)
+        scored.append(Candidate(text, tuple(visible(step.token.text) for step in steps), logs))
+    return tuple(scored)
 
 
 def _continuation(checkpoint: Checkpoint, start: Start, prompt: str, text: str) -> tuple[int, ...]:
     """The tokens of a text as they follow the prompt, with a space between."""
     if start.source is None:
-        whole = prompt_ids(checkpoint, f"{prompt} {text}")
-        if whole[: len(start.prompt)] == start.prompt:
-            return whole[len(start.prompt) :]
+        ids = prompt_ids(checkpoint, f"{prompt} {text}")
+        if ids[: len(start.prompt)] == start.prompt:
+            return ids[len(start.prompt) :]
     return tuple(checkpoint.tokenizer(f" {text}", add_special_tokens=False, verbose=False)["input_ids"])
 
 
@@ -139,8 +139,8 @@ def policy(logs: Sequence[float], rewards: Sequence[float], beta: float) -> Poli
     """
     if not beta > 0:
         raise OutOfRange("Beta lies above 0.")
-    scores, own = np.asarray(logs, np.float64), np.asarray(rewards, np.float64)
-    return Policy(_softmax(scores), _softmax(scores + own / beta), own)
+    scores, reward_values = np.asarray(logs, np.float64), np.asarray(rewards, np.float64)
+    return Policy(_softmax(scores), _softmax(scores + reward_values / beta), reward_values)
 
 
 def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -73,7 +73,7 @@ def under_masks(
     a, b = ([token.id for token in side] for side in pair_tokens(checkpoint, first, second))
     tokenizer, model = checkpoint.tokenizer, checkpoint.model
     begin, end, mask = (int(i or 0) for i in (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id))
-    found: dict[unified.UnifiedMask, MaskPrediction] = {}
+    predictions: dict[unified.UnifiedMask, MaskPrediction] = {}
     for kind in KINDS:
         opening = [begin, *a] if kind == "left" else [begin, *a, end]
         row, position = [*opening, *b, end], len(opening) + at
@@ -85,8 +85,8 @@ def under_masks(
             allowed = torch.from_numpy(unified.attention_mask(kind, len(row), length))
             added = torch.zeros(1, 1, *allowed.shape).masked_fill(~allowed, torch.finfo(torch.float32).min)
             logits: Tensor = call(model, input_ids=ids, attention_mask=added, token_type_ids=types).logits
-            found[kind] = likeliest(tokenizer, (at,), logits[:, position].softmax(-1), k)[0]
-    return found
+            predictions[kind] = likeliest(tokenizer, (at,), logits[:, position].softmax(-1), k)[0]
+    return predictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ def put_right(checkpoint: Checkpoint, tokens: tuple[Token, ...], at: int, seed: 
             sums = logs[torch.arange(word_order.SIZE), torch.tensor(list(orders))].sum(-1)
         best = sums.softmax(0).sort(descending=True)
     names = [list(orders.values())[i] for i in best.indices.tolist()]
-    own = names.index(orders[tuple(token.id for token in trigram)])
-    return Orders(" ".join(token.piece for token in read), tuple(names), tuple(best.values.tolist()), own)
+    right = names.index(orders[tuple(token.id for token in trigram)])
+    return Orders(" ".join(token.piece for token in read), tuple(names), tuple(best.values.tolist()), right)
 
 
 def three_orders(checkpoint: Checkpoint, first: str, second: str) -> tuple[float, ...]:

@@ -95,8 +95,8 @@ def task_of(checkpoint: Checkpoint, slug: str) -> Task:
     offered = tasks(checkpoint)
     task = next((task for task in offered if task.slug == slug), None)
     if task is None:
-        known = ", ".join(task.slug for task in offered)
-        raise UnknownTask(f"{checkpoint.spec.name} has no task “{slug[:40]}”. It offers: {known}.")
+        slugs = ", ".join(task.slug for task in offered)
+        raise UnknownTask(f"{checkpoint.spec.name} has no task “{slug[:40]}”. It offers: {slugs}.")
     return task
 
 

@@ -97,15 +97,15 @@ def two_parts(text: str) -> tuple[str, str, str]:
     if len(parts) > 1:
         half = (len(parts) + 1) // 2
         return " ".join(parts[:half]), " ".join(parts[half:]), ""
-    whole = parts[0] if parts else ""
-    middle = len(whole) / 2
-    cuts = [match.end() for match in _CLAUSE.finditer(whole) if 0 < match.end() < len(whole.rstrip())]
-    words = [match.start() for match in re.finditer(r"(?<=\S)\s+(?=\S)", whole)]
-    central = [cut for cut in cuts if len(whole) / 5 < cut < 4 * len(whole) / 5] or words
+    sentence = parts[0] if parts else ""
+    middle = len(sentence) / 2
+    cuts = [match.end() for match in _CLAUSE.finditer(sentence) if 0 < match.end() < len(sentence.rstrip())]
+    words = [match.start() for match in re.finditer(r"(?<=\S)\s+(?=\S)", sentence)]
+    central = [cut for cut in cuts if len(sentence) / 5 < cut < 4 * len(sentence) / 5] or words
     if not central:
         raise InputUnusable("This objective needs two parts of a text. Type two sentences, or one of a few words.")
     cut = min(central, key=lambda at: abs(at - middle))
-    return whole[:cut].strip(), whole[cut:].strip(), content("objectives").part("Halves")
+    return sentence[:cut].strip(), sentence[cut:].strip(), content("objectives").part("Halves")
 
 
 LONGEST = 16

@@ -324,8 +324,8 @@ class Wording:
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of ``ids``, without special tokens and without an incomplete character at the end."""
-        known = known_ids(self._tokenizer, ids)
-        text = self._tokenizer.decode(known, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        decodable = known_ids(self._tokenizer, ids)
+        text = self._tokenizer.decode(decodable, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return (join_bytes(text) if self._leaves_bytes else str(text)).rstrip("\ufffd")
 
 

@@ -83,19 +83,21 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
     chosen = task_of(checkpoint, task)
     typed = clean(text, MAX_CHARS)
     tokenizer = checkpoint.tokenizer
-    whole = chosen.prefix + typed
+    full_text = chosen.prefix + typed
     offsets: Sequence[tuple[int, int]] | None = None
     words: Sequence[int | None] | None = None
     if chosen.opens:
-        encoded = tokenizer(whole, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast, verbose=False)
+        encoded = tokenizer(
+            full_text, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast, verbose=False
+        )
         ids = [_id_of(checkpoint, chosen.opens), *map(int, encoded["input_ids"]), int(tokenizer.eos_token_id)]
         if tokenizer.is_fast:
             offsets, words = [(0, 0), *encoded["offset_mapping"], (0, 0)], [None, *encoded.word_ids(), None]
     elif tokenizer.is_fast:
-        encoded = tokenizer(whole, return_offsets_mapping=True, verbose=False)
+        encoded = tokenizer(full_text, return_offsets_mapping=True, verbose=False)
         ids, offsets, words = list(encoded["input_ids"]), encoded["offset_mapping"], encoded.word_ids()
     else:
-        ids = [int(i) for i in tokenizer(whole, verbose=False)["input_ids"]]
+        ids = [int(i) for i in tokenizer(full_text, verbose=False)["input_ids"]]
     if chosen.respells:
         _check_bytes(checkpoint, len(ids))
     check_length(checkpoint, len(ids))
@@ -105,7 +107,9 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
         )
     if not chosen.respells:  # no byte is unknown
         _check_words(checkpoint, typed)
-    return Request(chosen, whole, tuple(describe(tokenizer, ids, whole, offsets, words)), _prompt(checkpoint, chosen))
+    return Request(
+        chosen, full_text, tuple(describe(tokenizer, ids, full_text, offsets, words)), _prompt(checkpoint, chosen)
+    )
 
 
 def rewrite(
@@ -146,17 +150,17 @@ def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Align
 
     if not ids:
         raise InputEmpty("Nothing was generated, so there is nothing to align.")
-    given = pair(checkpoint, request.tokens, request.prompt, ids)
+    inputs = pair(checkpoint, request.tokens, request.prompt, ids)
     with torch.inference_mode():
         model = checkpoint.model
-        out = call(model, **given.tensors, output_attentions=True, use_cache=False)
+        out = call(model, **inputs.tensors, output_attentions=True, use_cache=False)
         layers: list[Tensor] = [layer for layer in out.cross_attentions or () if layer is not None]
-        if not layers or any(layer.shape[-2:] != (len(given.tokens), len(given.source)) for layer in layers):
+        if not layers or any(layer.shape[-2:] != (len(inputs.tokens), len(inputs.source)) for layer in layers):
             raise NoAttentionMatrix(f"{checkpoint.spec.name} gives no cross-attention weights of tokens by tokens.")
         # the query of the first output token is the last token of the prompt
-        weights = torch.stack([layer[0, :, given.position :] for layer in layers]).float().numpy().copy()
+        weights = torch.stack([layer[0, :, inputs.position :] for layer in layers]).float().numpy().copy()
     weights.setflags(write=False)
-    return Alignment(given.source, given.output, weights)
+    return Alignment(inputs.source, inputs.output, weights)
 
 
 def _id_of(checkpoint: Checkpoint, token: str) -> int:
@@ -179,8 +183,8 @@ def _prompt(checkpoint: Checkpoint, task: Task) -> tuple[int, ...]:
 
 def start_token(model: Model) -> int | None:
     """The decoder's start token; without one, the token that begins a text (T5Gemma)."""
-    own = _setting(model, "decoder_start_token_id")
-    begin = _setting(model, "bos_token_id") if own is None else own
+    decoder_start = _setting(model, "decoder_start_token_id")
+    begin = _setting(model, "bos_token_id") if decoder_start is None else decoder_start
     return None if begin is None else int(begin)
 
 

@@ -106,9 +106,11 @@ class Alternatives(Sequence[Alternative]):
     processed: Doubles
 
     @classmethod
-    def of(cls, ids: Sequence[int], texts: Sequence[str], own: Sequence[float], after: Sequence[float]) -> Alternatives:
+    def of(
+        cls, ids: Sequence[int], texts: Sequence[str], probabilities: Sequence[float], after: Sequence[float]
+    ) -> Alternatives:
         """From one value of each column for each token: own probability, and that after temperature and truncation."""
-        return cls(np.array(ids, np.int64), tuple(texts), np.array(own, float), np.array(after, float))
+        return cls(np.array(ids, np.int64), tuple(texts), np.array(probabilities, float), np.array(after, float))
 
     def __len__(self) -> int:
         return len(self.ids)

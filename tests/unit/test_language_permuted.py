@@ -74,7 +74,7 @@ def test_what_comes_later_in_the_order_cannot_be_felt(xlnet: Checkpoint) -> None
 
 def test_own_predictions_are_fed_back(xlnet: Checkpoint) -> None:
     targets = permuted.prepare(xlnet, TEXT, [2, 3])
-    truth, own = permuted.follow(xlnet, targets), permuted.follow(xlnet, targets, own=True)
+    truth, own = permuted.follow(xlnet, targets), permuted.follow(xlnet, targets, feed_predictions=True)
     assert own[0] == truth[0]
     ids = [token.id for token in targets.tokens]
     ids[targets.positions[0]] = own[0].prediction.ids[0]

@@ -132,8 +132,8 @@ def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, st
     """
     question = inputs(checkpoint, text, task, step)
     asked = ask(question, keep={"pattern", "mask"})
-    whole, sharp = asked.logs[0], _sharpness(checkpoint, asked.recorded)
-    top = int(whole.argmax())
+    log_probabilities, sharp = asked.logs[0], _sharpness(checkpoint, asked.recorded)
+    top = int(log_probabilities.argmax())
     every = heads_of(checkpoint)
     rows = max(1, AT_ONCE // (len(question.tokens) + len(question.source)))
     effects: list[HeadEffect] = []
@@ -141,13 +141,13 @@ def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, st
         tried = every[start : start + rows]
         logs = ask(question, len(tried), edits=without(checkpoint, [(head,) for head in tried])).logs
         answers = names(question, logs.argmax(-1).tolist())
-        bits = kl_bits(whole, logs)
+        bits = kl_bits(log_probabilities, logs)
         for row, head in enumerate(tried):
             effects.append(
                 HeadEffect(
                     head,
                     float(bits[row]),
-                    math.exp(whole[top]),
+                    math.exp(log_probabilities[top]),
                     math.exp(logs[row, top]),
                     answers[row],
                     sharp.get(head),

@@ -89,43 +89,52 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     """
     layers = attention_layers(checkpoint)
     side = side or ("encoder" if "encoder" in layers else "decoder")
-    own = layers.get(side, ())
-    if not 0 <= layer < len(own):
+    side_layers = layers.get(side, ())
+    if not 0 <= layer < len(side_layers):
         raise OutOfRange(
-            f"The {side} of {checkpoint.spec.name} has {counted(len(own), 'layer')}, counted from 0; there "
+            f"The {side} of {checkpoint.spec.name} has {counted(len(side_layers), 'layer')}, counted from 0; there "
             f"is no layer {layer}."
         )
     return blocks(inputs(checkpoint, text, task), side, (layer,))[0]
 
 
-def blocks(given: Inputs, side: Side, numbers: Sequence[int]) -> tuple[Block, ...]:
+def blocks(inputs: Inputs, side: Side, numbers: Sequence[int]) -> tuple[Block, ...]:
     """The layers ``numbers`` (from 0) of one side, recorded in one forward pass.
 
     Raises:
         NoAttentionMatrix: as :func:`block`.
     """
-    checkpoint = given.checkpoint
+    checkpoint = inputs.checkpoint
     layers = attention_layers(checkpoint)
-    own, across = layers[side], layers.get("cross") if side == "decoder" else None
-    if "target_mapping" in given.tensors:  # the content stream is shown
-        own = tuple(replace(layer, kind="decoder") for layer in own)
-    plan = blueprint_of(own[numbers[0]])
-    kinds: tuple[Kind, ...] = (own[0].kind, "cross") if across else (own[0].kind,)
+    side_layers, across = layers[side], layers.get("cross") if side == "decoder" else None
+    if "target_mapping" in inputs.tensors:  # the content stream is shown
+        side_layers = tuple(replace(layer, kind="decoder") for layer in side_layers)
+    plan = blueprint_of(side_layers[numbers[0]])
+    kinds: tuple[Kind, ...] = (side_layers[0].kind, "cross") if across else (side_layers[0].kind,)
     keep = {Site(kind, number, name) for number in numbers for kind in kinds for name in (*KEPT, *OF_LAYER)}
     keep |= {Site(side, number - 1, "resid_mid") for number in numbers}  # a Reformer's first stream
-    with through(checkpoint, given.task):
+    with through(checkpoint, inputs.task):
         keep |= {Site(side, 0, name) for name in OF_STACK}
-        recorded = run(checkpoint.model, given.tensors, keep=keep, edits=one_prediction(checkpoint))
+        recorded = run(checkpoint.model, inputs.tensors, keep=keep, edits=one_prediction(checkpoint))
     scenes = [
-        (Scene(recorded, checkpoint.model, plan, attn, given.task), across[attn.layer] if across else None)
-        for attn in (own[number] for number in numbers)
+        (Scene(recorded, checkpoint.model, plan, attn, inputs.task), across[attn.layer] if across else None)
+        for attn in (side_layers[number] for number in numbers)
     ]
-    reads = given.source_labels if given.source and side == "encoder" else given.labels
-    source = given.source_labels if across else ()
+    reads = inputs.source_labels if inputs.source and side == "encoder" else inputs.labels
+    source = inputs.source_labels if across else ()
     with torch.inference_mode():
-        steps = [_steps(*scene, last=scene[0].attn.layer == len(own) - 1) for scene in scenes]
+        steps = [_steps(*scene, last=scene[0].attn.layer == len(side_layers) - 1) for scene in scenes]
     return tuple(
-        Block(scene.attn.stack.type, side, scene.attn.layer, len(own), reads, source, tuple(own_steps), plan.pre_norm)
+        Block(
+            scene.attn.stack.type,
+            side,
+            scene.attn.layer,
+            len(side_layers),
+            reads,
+            source,
+            tuple(own_steps),
+            plan.pre_norm,
+        )
         for (scene, _), own_steps in zip(scenes, steps, strict=True)
     )
 
@@ -154,14 +163,14 @@ def _steps(scene: Scene, crossing: AttentionLayer | None, *, last: bool) -> list
         else:
             layer = crossing if part == "cross-attention" and crossing is not None else attn
             steps += attention(scene, part, layer, _scores(scene, layer), read)
-        own = adapter_paths(scene.task, attn.layer)[part] if scene.task is not None else ""
-        if own:
+        adapter_path = adapter_paths(scene.task, attn.layer)[part] if scene.task is not None else ""
+        if adapter_path:
             steps += adapter(scene, part, path.rpartition(".")[0], steps[-1])
         stream, output = stream + _tensor(steps[-1]), steps[-1]
         steps.append(_sum(part, "X + Y", stream, (at, output.slug), remark("residual")))
         if not plan.pre_norm:
             # a task's norm has the path of the encoder's norm in the tree
-            module, site = (f"{own}.norm", f"{ADAPTER[part]}_adapter_norm") if own else (path, "")
+            module, site = (f"{adapter_path}.norm", f"{ADAPTER[part]}_adapter_norm") if adapter_path else (path, "")
             normed = norm(scene, part, module, steps[-1].slug, site=site, residual=True)
             steps.append(replace(normed, path=path))
             stream = _tensor(normed)
@@ -202,8 +211,8 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     first_step = step(
         "embedding", "first stream", "X_1", first, note=f"{begin} {remark('added to')}", residual=True, **came
     )
-    two = step("embedding", "second stream", "X_2", second, note=f"{begin} {remark('read')}", **came)
-    steps += [first_step, two, norm(scene, "attention", attn.path(attends), two.slug)]
+    second_step = step("embedding", "second stream", "X_2", second, note=f"{begin} {remark('read')}", **came)
+    steps += [first_step, second_step, norm(scene, "attention", attn.path(attends), second_step.slug)]
     steps += attention(scene, "attention", attn, _scores(scene, attn), steps[-1].slug)
     first, output = first + _tensor(steps[-1]), steps[-1].slug
     first_step = _sum("attention", "Y_1 = X_1 + Y", first, (first_step.slug, output), remark("first stream"))
@@ -211,11 +220,11 @@ def _reversible(scene: Scene, *, last: bool) -> list[Step]:
     steps += feed_forward(scene, steps[-1].slug)
     second, output = second + _tensor(steps[-1]), steps[-1].slug
     note = remark("second stream")
-    two = _sum("feed-forward", "Y_2 = X_2 + Y", second, (two.slug, output), note)
-    steps.append(two)
+    second_step = _sum("feed-forward", "Y_2 = X_2 + Y", second, (second_step.slug, output), note)
+    steps.append(second_step)
     if last:
         both = torch.cat([first, second], dim=-1)
-        more: dict[str, Any] = {"sources": (first_step.slug, two.slug), "residual": True}
+        more: dict[str, Any] = {"sources": (first_step.slug, second_step.slug), "residual": True}
         joined = step("end", "both streams", "X = [Y_1; Y_2]", both, note=remark("joined"), **more)
         steps += [joined, norm(scene, "end", attn.path(plan.final), joined.slug, "final norm", residual=True)]
     return steps

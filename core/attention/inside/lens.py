@@ -75,12 +75,12 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
     question = inputs(checkpoint, text, task, step=0)
     logs = ask_states(question, states(question))
     predictions = _best(question, logs, k)
-    own = logs[:, predictions[-1].ids[0]]
-    before = (logs > own[:, None]).sum(-1)
+    final_logs = logs[:, predictions[-1].ids[0]]
+    before = (logs > final_logs[:, None]).sum(-1)
     return LensTrajectory(
         predictions,
         predictions[-1].tokens[0],
-        tuple(own.exp().tolist()),
+        tuple(final_logs.exp().tolist()),
         tuple(int(count) + 1 for count in before),
         logs.shape[-1],
         question.labels,

@@ -42,7 +42,7 @@ class Shown:
 def node_of(root: ModuleNode, path: str) -> str | None:
     """The path in a tree of the module at ``path`` of a live model; None where the tree has no such module."""
     steps = path.split(".")
-    candidates = (_resolve(root, ".".join(rest)) for rest in (steps, steps[1:]) if any(rest))
+    candidates = (_resolve(root, ".".join(path_steps)) for path_steps in (steps, steps[1:]) if any(path_steps))
     return next((node for node in candidates if node is not None), None)
 
 
@@ -114,11 +114,11 @@ def _types(config: str) -> Iterator[str]:
 
 def _resolve(root: ModuleNode, path: str, below: str = "") -> str | None:
     """The node of a path below the base model, whatever its name in this tree."""
-    for whole in _written(path):
+    for written in _written(path):
         for prefix in ((), *_prefixes(root)):
             if below and prefix[:1] != (below,):
                 continue
-            node = _follow(root, [*prefix, *whole.split(".")])
+            node = _follow(root, [*prefix, *written.split(".")])
             if node is not None:
                 return node
     return None

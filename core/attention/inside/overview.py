@@ -122,7 +122,7 @@ def _pair(checkpoint: Checkpoint, text: str, task: str, size: int) -> Overview:
     _check(len(request.source))
     room = MAX_TOKENS + 1 - len(request.prompt)  # the last generated token is not read
     steps = tuple(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room)))
-    whole = pair(checkpoint, request.tokens, request.prompt, steps[-1].ids if steps else ())
+    both_texts = pair(checkpoint, request.tokens, request.prompt, steps[-1].ids if steps else ())
     first = len(request.prompt) - 1
     answers = tuple(
         MaskPrediction(
@@ -134,7 +134,7 @@ def _pair(checkpoint: Checkpoint, text: str, task: str, size: int) -> Overview:
         for step in steps
     )
     lens = by_layer(inputs(checkpoint, text, task, step=0), ANSWERS)
-    lanes = tuple(_lane(whole, side) for side in ("encoder", "decoder"))
+    lanes = tuple(_lane(both_texts, side) for side in ("encoder", "decoder"))
     return Overview(lanes, answers, lens, size, prefix=request.task.prefix)
 
 
@@ -145,17 +145,17 @@ def _check(count: int) -> None:
         )
 
 
-def _lane(given: Inputs, side: Side) -> Lane:
-    own = attention_layers(given.checkpoint)[side]
-    tokens = given.source if given.source and side == "encoder" else given.tokens
+def _lane(inputs: Inputs, side: Side) -> Lane:
+    layers = attention_layers(inputs.checkpoint)[side]
+    tokens = inputs.source if inputs.source and side == "encoder" else inputs.tokens
     _check(len(tokens))
-    every = blocks(given, side, range(len(own)))
+    every = blocks(inputs, side, range(len(layers)))
     return Lane(
         side,
         every[0].tokens,
         tuple(token.id for token in tokens),
-        len(own),
-        own[0].heads,
+        len(layers),
+        layers[0].heads,
         every[0].pre_norm,
         {step.slug: _tensors([step]) for step in every[0].steps if step.part == "embedding"},
         _by_slug(every),

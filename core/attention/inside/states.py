@@ -29,7 +29,7 @@ from core.run.model import Model
 from core.run.run import Kind, Run, Site, run
 
 
-def by_layer(given: Inputs, side: Literal["encoder", "decoder"] | None = None) -> Tensor:
+def by_layer(inputs: Inputs, side: Literal["encoder", "decoder"] | None = None) -> Tensor:
     """(L + 1, n, w) states; with a ``target_mapping`` those of XLNet's query stream, whose n is the number of targets.
 
     Args:
@@ -38,12 +38,12 @@ def by_layer(given: Inputs, side: Literal["encoder", "decoder"] | None = None) -
     Raises:
         InputUnusable: states of different sizes, as some OPTs have them, or of fewer tokens, as Funnel's.
     """
-    stack = stacks(given.checkpoint)[0 if side == "encoder" else -1]
+    stack = stacks(inputs.checkpoint)[0 if side == "encoder" else -1]
     if stack.blueprint is None:
-        return _of_the_library(given, side)
-    part, inputs = part_of(given, side)
-    kind: Kind = "query" if "target_mapping" in inputs else stack.kind
-    recorded = run(part, inputs, keep={"resid_pre", "resid_mid", "resid_post", "mlp_out", "convolution", "ln_final"})
+        return _of_the_library(inputs, side)
+    part, arguments = part_of(inputs, side)
+    kind: Kind = "query" if "target_mapping" in arguments else stack.kind
+    recorded = run(part, arguments, keep={"resid_pre", "resid_mid", "resid_post", "mlp_out", "convolution", "ln_final"})
     if has(stack.config, "hashing"):
         states = _of_two_streams(recorded)
     else:
@@ -54,14 +54,14 @@ def by_layer(given: Inputs, side: Literal["encoder", "decoder"] | None = None) -
     return torch.stack([state[0] for state in states])
 
 
-def part_of(given: Inputs, side: str | None) -> tuple[Model, dict[str, Tensor]]:
+def part_of(inputs: Inputs, side: str | None) -> tuple[Model, dict[str, Tensor]]:
     """The part of a model that reads, and its inputs: the whole of an encoder-decoder, unless its encoder is asked."""
-    model = given.checkpoint.model
-    if not given.source:
-        return getattr(model, "base_model", model), given.tensors
+    model = inputs.checkpoint.model
+    if not inputs.source:
+        return getattr(model, "base_model", model), inputs.tensors
     if side != "encoder":
-        return model, given.tensors
-    return model.get_encoder(), {name: given.tensors[name] for name in ("input_ids", "attention_mask")}
+        return model, inputs.tensors
+    return model.get_encoder(), {name: inputs.tensors[name] for name in ("input_ids", "attention_mask")}
 
 
 def _of_two_streams(recorded: Run) -> list[Tensor]:
@@ -72,14 +72,14 @@ def _of_two_streams(recorded: Run) -> list[Tensor]:
     return [torch.cat(pair, dim=-1) for pair in pairs]
 
 
-def _of_the_library(given: Inputs, side: str | None) -> Tensor:
+def _of_the_library(inputs: Inputs, side: str | None) -> Tensor:
     """The states of an architecture whose layers have no names here, as transformers returns them."""
-    checkpoint = given.checkpoint
-    part, inputs = part_of(given, side)
-    output = run(part, {**inputs, "output_hidden_states": True}).output
-    decodes = given.source and side != "encoder"
+    checkpoint = inputs.checkpoint
+    part, arguments = part_of(inputs, side)
+    output = run(part, {**arguments, "output_hidden_states": True}).output
+    decodes = inputs.source and side != "encoder"
     hidden_states: Sequence[Tensor] = output.decoder_hidden_states if decodes else output.hidden_states
-    if "target_mapping" in inputs:  # XLNet alternates both streams
+    if "target_mapping" in arguments:  # XLNet alternates both streams
         hidden_states = hidden_states[1::2]
     if not all(isinstance(state, torch.Tensor) for state in hidden_states):
         raise InputUnusable(
@@ -110,18 +110,18 @@ SUMMANDS = {
 """Formula, and the index of the embedding."""
 
 
-def embedding_of(given: Inputs) -> tuple[Step, ...]:
+def embedding_of(inputs: Inputs) -> tuple[Step, ...]:
     """The steps of :func:`embedding`; of an encoder-decoder those of the encoder.
 
     Raises:
         NoAttentionMatrix: the architecture is not known here.
     """
-    attn = next(iter(attention_layers(given.checkpoint).values()))[0]
+    attn = next(iter(attention_layers(inputs.checkpoint).values()))[0]
     plan = blueprint_of(attn)
-    part, inputs = part_of(given, "encoder")
-    recorded = run(part, inputs, keep={*EMBEDDINGS.values(), "ln_embed", "embed_proj"})
+    part, arguments = part_of(inputs, "encoder")
+    recorded = run(part, arguments, keep={*EMBEDDINGS.values(), "ln_embed", "embed_proj"})
     with torch.inference_mode():
-        return tuple(embedding(Scene(recorded, given.checkpoint.model, plan, attn), len(given.of_text)))
+        return tuple(embedding(Scene(recorded, inputs.checkpoint.model, plan, attn), len(inputs.of_text)))
 
 
 def embedding(scene: Scene, length: int) -> list[Step]:

@@ -195,18 +195,18 @@ def _shared_projections(
     scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, read: str
 ) -> list[Step]:
     """Queries, keys and values of a Reformer, whose LSH layers derive keys from queries."""
-    own, split = attn.module, remark("split")
+    module, split = attn.module, remark("split")
     name, letters = ("query_key", "{QK}") if scores.shared else ("query", "Q")
     queries = step(
-        part, "queries", f"Q = X W^{letters}", scores.query, HEADS, split, path=f"{own}.{name}", sources=(read,)
+        part, "queries", f"Q = X W^{letters}", scores.query, HEADS, split, path=f"{module}.{name}", sources=(read,)
     )
     if scores.shared:
         formula = r"\hat q_j = q_j \Big/ \sqrt{\tfrac{1}{d} \sum_k q_{jk}^2}"
         note = remark("query as key")
         keys = step(part, "keys, of one length", formula, scores.key, HEADS, note, sources=(queries.slug,))
     else:
-        keys = step(part, "keys", "K = X W^K", scores.key, HEADS, split, path=f"{own}.key", sources=(read,))
-    values = step(part, "values", "V = X W^V", scores.value, HEADS, split, path=f"{own}.value", sources=(read,))
+        keys = step(part, "keys", "K = X W^K", scores.key, HEADS, split, path=f"{module}.key", sources=(read,))
+    values = step(part, "values", "V = X W^V", scores.value, HEADS, split, path=f"{module}.value", sources=(read,))
     return [queries, keys, values]
 
 
@@ -362,12 +362,12 @@ def norm(
     scene: Scene, part: Part, path: str, source: str, name: str = "norm", *, site: str = "", residual: bool = False
 ) -> Step:
     """The output of a norm of the step ``source``; ``site`` where it is not that of the part."""
-    own = scene.module(path)
-    if not hasattr(own, "weight"):
+    module = scene.module(path)
+    if not hasattr(module, "weight"):
         formula, note = "X", remark("no norm")
-    elif hasattr(own, "bias"):
-        formula = ("" if own.weight is None else r"\gamma \odot ") + r"\frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}"
-        formula, note = formula + ("" if own.bias is None else r" + \beta"), remark("LayerNorm")
+    elif hasattr(module, "bias"):
+        formula = ("" if module.weight is None else r"\gamma \odot ") + r"\frac{X - \mu}{\sqrt{\sigma^2 + \epsilon}}"
+        formula, note = formula + ("" if module.bias is None else r" + \beta"), remark("LayerNorm")
     else:
         formula = r"\gamma \odot X / \sqrt{\tfrac{1}{w} \sum_i X_i^2 + \epsilon}"
         note = remark("RMSNorm")
@@ -430,11 +430,11 @@ def step_text(step: Step) -> StepText:
     """The explanation of a step; ``assets/content/attention/steps.md`` has one for every name here."""
     front = content("attention", "steps").front
     entry = next(entry for entry in front["entry"] if step.name in entry["names"])
-    rest, terms = step.formula, []
+    formula, terms = step.formula, []
     for latex, meaning in (*entry["symbols"], *front["shared"]):
-        if occurs(latex, rest):
+        if occurs(latex, formula):
             terms.append((latex, meaning))
-            rest = rest.replace(latex, " ") if len(latex) > 1 else rest
+            formula = formula.replace(latex, " ") if len(latex) > 1 else formula
     return StepText(entry["text"], tuple(terms))
 
 

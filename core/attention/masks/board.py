@@ -116,9 +116,9 @@ def query_stream_levels(query: Mask, content: Mask) -> Levels:
     return levels_of_query
 
 
-def cross_levels(cross: Mask, own: Mask) -> Levels:
-    """(Q, K) layers after which a source key can reach a query, with the self-attention mask ``own``."""
-    return _spread(np.zeros(cross.shape, dtype=np.bool_), lambda now: _times(own, now) | cross)
+def cross_levels(cross: Mask, self_mask: Mask) -> Levels:
+    """(Q, K) layers after which a source key can reach a query, with the self-attention mask ``self_mask``."""
+    return _spread(np.zeros(cross.shape, dtype=np.bool_), lambda now: _times(self_mask, now) | cross)
 
 
 def _spread(now: Mask, layer: Callable[[Mask], Mask]) -> Levels:

@@ -97,8 +97,8 @@ def rows(specs: Iterable[CheckpointSpec]) -> tuple[HeadRow, ...]:
 def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
     effects = rolefiles.effects(spec.slug)
     grammar = best_relation(rolefiles.relation_counts(spec.slug))
-    own: MapKind = spec.family.streams[0]
-    roles = {kind: rolefiles.roles(spec.slug, None if kind == own else kind) for kind in KINDS}
+    main_kind: MapKind = spec.family.streams[0]
+    roles = {kind: rolefiles.roles(spec.slug, None if kind == main_kind else kind) for kind in KINDS}
     read = {
         Head(kind, layer, head)
         for kind, grids in roles.items()
@@ -110,7 +110,7 @@ def _of(spec: CheckpointSpec) -> Iterable[HeadRow]:
     several = len(spec.family.streams) > 1
     for head_effect in every:
         like = [other for other in every if other.kind == head_effect.kind]
-        relation = grammar.get((head_effect.layer, head_effect.head), _NONE) if head_effect.kind == own else _NONE
+        relation = grammar.get((head_effect.layer, head_effect.head), _NONE) if head_effect.kind == main_kind else _NONE
         yield HeadRow(
             spec.slug,
             spec.name,

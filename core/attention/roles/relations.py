@@ -169,14 +169,14 @@ class Tally:
 
     def add(self, sentence: Sentence, weights: NDArray[np.float32], belongs: Membership) -> None:
         """Score one sentence by the ``weights`` (L, H, T, T) of its tokens; ``belongs`` assigns tokens to words."""
-        known: NDArray[np.bool_] = belongs.sum(1) > 0
+        has_tokens: NDArray[np.bool_] = belongs.sum(1) > 0
         words = word_weights(weights, belongs)
-        words[..., np.arange(len(known)), np.arange(len(known))] = 0
+        words[..., np.arange(len(has_tokens)), np.arange(len(has_tokens))] = 0
         pairs = links(sentence)
         for d, rows in enumerate((words, words.swapaxes(-1, -2))):
             strongest = rows.argmax(-1)  # (L, H, n)
             for r, name in enumerate(LABELS):
-                if not (wanted := self._scorable(pairs.get(name, ()), known, d)):
+                if not (wanted := self._scorable(pairs.get(name, ()), has_tokens, d)):
                     continue
                 query, target = np.array(wanted).T
                 right = (strongest[..., query] == target) & (rows[..., query, target] > 0)
@@ -184,18 +184,18 @@ class Tally:
                 self._counts[d, r] += len(wanted)
                 distance = target - query
                 np.add.at(self._hits[d, r], distance[np.abs(distance) <= REACH] + REACH, 1)
-        self._add_coreference(sentence, words, known)
+        self._add_coreference(sentence, words, has_tokens)
 
-    def _scorable(self, pairs: tuple[Link, ...], known: NDArray[np.bool_], direction: int) -> list[Link]:
+    def _scorable(self, pairs: tuple[Link, ...], has_tokens: NDArray[np.bool_], direction: int) -> list[Link]:
         """The links whose words both have tokens and that the attention mask allows."""
         side = -1 if direction == 0 else 1
-        return [(a, t) for a, t in pairs if known[a] and known[t] and (not self.causal or (t - a) * side > 0)]
+        return [(a, t) for a, t in pairs if has_tokens[a] and has_tokens[t] and (not self.causal or (t - a) * side > 0)]
 
-    def _add_coreference(self, sentence: Sentence, words: NDArray[np.float32], known: NDArray[np.bool_]) -> None:
+    def _add_coreference(self, sentence: Sentence, words: NDArray[np.float32], has_tokens: NDArray[np.bool_]) -> None:
         r = tuple(LABELS).index("coreference")
         for mention, before, antecedents in references(sentence):
-            candidates = np.array([i for i in before if known[i]])
-            if not known[mention] or not antecedents & set(candidates.tolist()):
+            candidates = np.array([i for i in before if has_tokens[i]])
+            if not has_tokens[mention] or not antecedents & set(candidates.tolist()):
                 continue
             row = words[..., mention, candidates]  # (L, H, candidates)
             strongest = candidates[row.argmax(-1)]

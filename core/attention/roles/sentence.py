@@ -21,5 +21,5 @@ def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionT
     if clean(text) != text:
         raise InputEmpty("This sentence has characters that are removed before a model reads it. Replace them.")
     # teacher forcing with the sentence takes one step, generation many
-    given = inputs_of(checkpoint, text, target=text)
-    return trace_of(given), align(sentence, given.of_text)
+    inputs = inputs_of(checkpoint, text, target=text)
+    return trace_of(inputs), align(sentence, inputs.of_text)

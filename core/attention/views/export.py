@@ -39,9 +39,9 @@ def by_head(values: Floats, bits: Bits = 8, *, signed: bool = False) -> dict[str
     top = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
     largest = np.abs(values).max(axis=(2, 3), initial=0.0).astype(np.float64)  # (L, H)
     step = np.where(largest > 0, largest, 1.0) / top
-    whole = np.clip(np.rint(values / step[:, :, None, None].astype(np.float32)), -top, top)
+    levels = np.clip(np.rint(values / step[:, :, None, None].astype(np.float32)), -top, top)
     return {
-        "bytes": _base64(whole.astype(f"<{'i' if signed else 'u'}{bits // 8}")),
+        "bytes": _base64(levels.astype(f"<{'i' if signed else 'u'}{bits // 8}")),
         "shape": list(values.shape),
         "bits": bits,
         "signed": signed,
@@ -71,14 +71,14 @@ def computed(attention_map: AttentionMap) -> Bools | None:
         below: Bools = np.tri(queries, dtype=np.bool_)
         return below[None, None]
     allowed = attention_map.allowed.reshape((1,) * (4 - attention_map.allowed.ndim) + attention_map.allowed.shape)
-    known: Bools = np.broadcast_to(allowed, (*allowed.shape[:2], queries, keys))
-    return None if known.all() else known
+    mask: Bools = np.broadcast_to(allowed, (*allowed.shape[:2], queries, keys))
+    return None if mask.all() else mask
 
 
 def is_causal(attention_map: AttentionMap) -> bool:
     """Whether no query of ``attention_map`` attends to a key after it."""
-    known = computed(attention_map)
-    return known is not None and known.shape[2] == known.shape[3] and not bool(np.triu(known, 1).any())
+    mask = computed(attention_map)
+    return mask is not None and mask.shape[2] == mask.shape[3] and not bool(np.triu(mask, 1).any())
 
 
 MAX_TABLE_ROWS = 300_000
@@ -114,8 +114,8 @@ def matrix_table(
     corner: str, rows: Sequence[str], columns: Sequence[str | int], values: NDArray[np.floating[Any]]
 ) -> Table:
     """A matrix with row and column names; non-finite cells are empty."""
-    known = np.where(np.isfinite(values), values, np.nan).tolist()
-    return Table((corner, *map(str, columns)), tuple((name, *line) for name, line in zip(rows, known, strict=True)))
+    cells = np.where(np.isfinite(values), values, np.nan).tolist()
+    return Table((corner, *map(str, columns)), tuple((name, *line) for name, line in zip(rows, cells, strict=True)))
 
 
 def grids_table(grids: Mapping[str, NDArray[np.floating[Any]]]) -> Table:

@@ -62,11 +62,11 @@ def render(
     """
     check_head(attention_map, layer, head)
     signed = difference or bool(attention_map.weights.min(initial=0.0) < 0)
-    known = computed(attention_map)
+    mask = computed(attention_map)
     single = attention_map.layers == attention_map.heads == 1
     data: dict[str, Any] = {
         "weights": by_head(attention_map.weights, bits, signed=signed),
-        "computed": None if known is None else flags(known),
+        "computed": None if mask is None else flags(mask),
         "signed": signed,
         "queries": [short(token, _TOKEN_CHARS) for token in attention_map.query_tokens],
         "keys": [short(token, _TOKEN_CHARS) for token in attention_map.key_tokens],
@@ -83,7 +83,7 @@ def render(
     return page(
         title=title,
         style=_style(theme),
-        body=_body(attention_map, signed, bits, known is not None),
+        body=_body(attention_map, signed, bits, mask is not None),
         data=data | {"title": title, "note": attention_map.note},
         scripts=[
             "".join(map(component_asset, ("unpack.js", "grid-map.js", "grid.js")))

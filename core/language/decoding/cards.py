@@ -166,5 +166,7 @@ def decoding_of(card: Card, common: Decoding) -> Decoding:
         return replace(common, strategy="beam", beams=int(card.value), seed=0)
     number = NUMBERS[card.kind]
     field = "temperature" if card.kind == "sample" else card.kind
-    own: dict[str, Any] = {"temperature": card.temperature} | {field: int(card.value) if number.whole else card.value}
-    return replace(common, strategy="sample", length_penalty=None, **own)
+    parameters: dict[str, Any] = {"temperature": card.temperature} | {
+        field: int(card.value) if number.whole else card.value
+    }
+    return replace(common, strategy="sample", length_penalty=None, **parameters)

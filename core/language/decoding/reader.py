@@ -131,8 +131,8 @@ class Reader:
 
     def cached_bytes(self) -> int:
         """Bytes of the decoder's cached keys and values."""
-        own = getattr(self._cache, "self_attention_cache", self._cache)
-        return sum(t.nbytes for layer in own.layers for t in (layer.keys, layer.values)) if own is not None else 0
+        cache = getattr(self._cache, "self_attention_cache", self._cache)
+        return sum(t.nbytes for layer in cache.layers for t in (layer.keys, layer.values)) if cache is not None else 0
 
     def select(self, rows: Sequence[int]) -> None:
         """Continue with the hypotheses at ``rows``, which may repeat."""
@@ -262,9 +262,11 @@ def apply_at(
         )
         shown = sum(row.before for row in rows), sum(row.after for row in rows)
         summary = _summarize(rule, value, scores, ruled)
-    rest = summary.of - len(rows)
+    unlisted = summary.of - len(rows)
     return RuleEffect(
-        summary, rows, (rest, max(0.0, 1 - shown[0]) if rest else 0.0, max(0.0, 1 - shown[1]) if rest else 0.0)
+        summary,
+        rows,
+        (unlisted, max(0.0, 1 - shown[0]) if unlisted else 0.0, max(0.0, 1 - shown[1]) if unlisted else 0.0),
     )
 
 

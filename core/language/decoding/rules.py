@@ -131,7 +131,7 @@ def pick(
         probabilities = scores.softmax(-1)
         best = probabilities.topk(min(ALTERNATIVES, scores.shape[-1]))
         top: list[int] = best.indices.tolist()
-        own: list[float] = best.values.tolist()
+        shares: list[float] = best.values.tolist()
         ruled = chain(scores, decoding, before)
         untouched = ruled is scores and decoding.strategy != "sample"
         ruled_probabilities = probabilities if untouched else ruled.softmax(-1)
@@ -140,19 +140,19 @@ def pick(
             after: list[float] = [*ruled_probabilities[best.indices].tolist(), float(ruled_probabilities[token])]
         else:
             # argmax takes the first of equal scores; without a tie it is the most probable token.
-            winner = top[0] if untouched and own[0] > own[min(1, len(own) - 1)] else int(ruled.argmax())
+            winner = top[0] if untouched and shares[0] > shares[min(1, len(shares) - 1)] else int(ruled.argmax())
             token = winner if forced is None else forced
             after = [float(i == winner) for i in (*top, token)]
-        own.append(own[top.index(token)] if token in top else float(probabilities[token]))
-        entropy, possible_tokens = spread_of(probabilities, scores, (top[0], own[0]))
+        shares.append(shares[top.index(token)] if token in top else float(probabilities[token]))
+        entropy, possible_tokens = spread_of(probabilities, scores, (top[0], shares[0]))
         processed_entropy = entropy
         if not untouched:
             processed_entropy, possible_tokens = spread_of(ruled_probabilities, ruled)
         # A probability may underflow; its logarithm does not.
-        surprisal = -math.log2(own[-1]) if own[-1] > 0 else -float(scores.log_softmax(-1)[token]) / math.log(2)
-    token_taken = Alternative(token, wording.token(token), own.pop(), after.pop())
+        surprisal = -math.log2(shares[-1]) if shares[-1] > 0 else -float(scores.log_softmax(-1)[token]) / math.log(2)
+    token_taken = Alternative(token, wording.token(token), shares.pop(), after.pop())
     spread = Spread(surprisal, entropy, processed_entropy, possible_tokens)
-    return token_taken, Alternatives.of(top, [wording.token(i) for i in top], own, after), spread
+    return token_taken, Alternatives.of(top, [wording.token(i) for i in top], shares, after), spread
 
 
 def spread_of(chances: Tensor, scores: Tensor, best: tuple[int, float] | None = None) -> tuple[float, int]:

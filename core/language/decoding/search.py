@@ -67,8 +67,10 @@ class Round:
 def length_penalty(checkpoint: Checkpoint, decoding: Decoding) -> float:
     """The power α of the length that divides a sum: that of ``decoding``, else the model's own, else 1."""
     model = checkpoint.model
-    own = getattr(model.generation_config, "length_penalty", None)
-    return float(decoding.length_penalty if decoding.length_penalty is not None else 1.0 if own is None else own)
+    of_model = getattr(model.generation_config, "length_penalty", None)
+    return float(
+        decoding.length_penalty if decoding.length_penalty is not None else 1.0 if of_model is None else of_model
+    )
 
 
 def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[Round]:
@@ -155,13 +157,13 @@ def beam_steps(
         shown = now.finished if now.reason and now.finished else now.running
         # the previous round's hypothesis that the best running one continues
         parent, chosen = (now.running or now.candidates)[0].parent, shown[0].ids[-1]
-        own = float(now.scores[parent, chosen].exp())
+        probability = float(now.scores[parent, chosen].exp())
         survivors = {h.ids[-1] for h in now.running if h.parent == parent}
         if now.index < len(forced):
             survivors = {chosen}
         yield GenerationStep(
             now.index,
-            Alternative(chosen, wording.token(chosen), own, own),
+            Alternative(chosen, wording.token(chosen), probability, probability),
             _options(now.scores[parent], survivors, wording),
             wording.text(shown[0].ids),
             shown[0].ids,
@@ -229,8 +231,8 @@ def tree(checkpoint: Checkpoint, start: Start, decoding: Decoding) -> Tree:
     ids = best[0].ids
     rows = tuple(
         tuple(
-            Node(h.ids, wording.token(h.ids[-1]), own, h.score, h.rank, h.fate, ids[: len(h.ids)] == h.ids)
-            for h, own in row
+            Node(h.ids, wording.token(h.ids[-1]), log_probability, h.score, h.rank, h.fate, ids[: len(h.ids)] == h.ids)
+            for h, log_probability in row
         )
         for row in expanded
     )

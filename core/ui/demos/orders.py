@@ -50,7 +50,7 @@ def draw_orders(view: DemoView) -> None:
             chosen = _choose(view, view.computed("", permuted.tokens_of, text))
             fed, covered = view.settings(FED).values()
         targets = view.computed("", permuted.prepare, text, chosen)
-        steps = view.computed("predicting-the-words", permuted.follow, targets, TOP_K, own=fed == "own")
+        steps = view.computed("predicting-the-words", permuted.follow, targets, TOP_K, feed_predictions=fed == "own")
         shown = _uncovered(view, text, targets, steps, fed, covered)
         if shown:
             _pictures(view, targets, steps)
