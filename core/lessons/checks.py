@@ -183,9 +183,11 @@ class _Attention(ModelCheck, ABC):
 
     def row(self) -> tuple[AttentionMap, list[float]]:
         """The map, and the weights of the row."""
-        own = engine.run(capture, self.model, self.text).own
-        check_head(own, self.layer - 1, self.head - 1)
-        return own, own.weights[self.layer - 1, self.head - 1, _position(own.query_tokens, self.query)].tolist()
+        attention_map = engine.run(capture, self.model, self.text).own
+        check_head(attention_map, self.layer - 1, self.head - 1)
+        return attention_map, attention_map.weights[
+            self.layer - 1, self.head - 1, _position(attention_map.query_tokens, self.query)
+        ].tolist()
 
 
 class Attended(_Attention):
@@ -194,8 +196,8 @@ class Attended(_Attention):
     kind: Literal["attended"]
 
     def answer(self) -> str:
-        own, row = self.row()
-        return own.key_tokens[max(range(len(row)), key=row.__getitem__)]
+        attention_map, row = self.row()
+        return attention_map.key_tokens[max(range(len(row)), key=row.__getitem__)]
 
 
 class Weight(_Attention):
@@ -205,8 +207,8 @@ class Weight(_Attention):
     key: Short
 
     def answer(self) -> float:
-        own, row = self.row()
-        return row[_position(own.key_tokens, self.key)]
+        attention_map, row = self.row()
+        return row[_position(attention_map.key_tokens, self.key)]
 
 
 class Ablated(ModelCheck):
@@ -227,9 +229,9 @@ class Replaced(ModelCheck):
     kind: Literal["replaced"]
 
     def answer(self) -> str:
-        found = engine.run(detect, self.fitting(), self.text)
-        ordinary = [i for i, token in enumerate(found.after) if not token.special]
-        return found.after[max(ordinary, key=found.probabilities.__getitem__)].text.strip()
+        detection = engine.run(detect, self.fitting(), self.text)
+        ordinary = [i for i, token in enumerate(detection.after) if not token.special]
+        return detection.after[max(ordinary, key=detection.probabilities.__getitem__)].text.strip()
 
 
 class Follows(Check):
@@ -338,14 +340,14 @@ class Published(Check):
         return (", ".join(part for part in (paper(row.paper), row.place) if part),)
 
     def _row(self) -> Result:
-        found = [
+        rows = [
             row
             for row in tables().get(self.table, ())
             if (row.measure.dataset, row.variant) == (self.dataset, self.variant) and self.system in (None, row.system)
         ]
-        if len(found) != 1:
-            raise OutOfRange(f"{len(found)} rows of “{self.table[:40]}” fit, not one.")
-        return found[0]
+        if len(rows) != 1:
+            raise OutOfRange(f"{len(rows)} rows of “{self.table[:40]}” fit, not one.")
+        return rows[0]
 
 
 class _Compared(Check, ABC):

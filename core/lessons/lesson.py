@@ -168,13 +168,13 @@ class Refused:
 
 def lessons() -> tuple[Lesson | Refused, ...]:
     """The bundled lessons in their order, then those of ``ATLAS_LESSONS_DIR``, each read, its views not yet checked."""
-    found: list[Lesson | Refused] = []
+    loaded: list[Lesson | Refused] = []
     for slug, load, bundled in _files():
         try:
-            found.append(replace(from_content(load(), slug), bundled=bundled))
+            loaded.append(replace(from_content(load(), slug), bundled=bundled))
         except AtlasError as error:
-            found.append(Refused(slug, str(error)))
-    return tuple(found)
+            loaded.append(Refused(slug, str(error)))
+    return tuple(loaded)
 
 
 def _files() -> Iterator[tuple[str, Callable[[], Content], bool]]:

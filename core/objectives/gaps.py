@@ -34,13 +34,13 @@ def words(sentence: Sequence[str]) -> list[str]:
     return [token.casefold() for token in sentence if any(letter.isalnum() for letter in token)]
 
 
-def rouge1(sentence: Sequence[str], rest: Sequence[str], *, unique: bool = False) -> float:
+def rouge1(sentence: Sequence[str], other: Sequence[str], *, unique: bool = False) -> float:
     """F1 of the words that two texts share, from 0 to 1; 0 where either has none."""
-    own, others = Counter(sentence), Counter(rest)
+    counts, other_counts = Counter(sentence), Counter(other)
     if unique:
-        own, others = Counter(set(own)), Counter(set(others))
-    shared = (own & others).total()
-    return 2 * shared / (own.total() + others.total()) if shared else 0.0
+        counts, other_counts = Counter(set(counts)), Counter(set(other_counts))
+    shared = (counts & other_counts).total()
+    return 2 * shared / (counts.total() + other_counts.total()) if shared else 0.0
 
 
 def rouge_scores(
@@ -51,9 +51,9 @@ def rouge_scores(
     result: list[float] = []
     for number in range(len(bags)):
         summary = {number, *chosen}
-        own = [word for i in sorted(summary) for word in bags[i]]
-        rest = [word for i, bag in enumerate(bags) if i not in summary for word in bag]
-        result.append(0.0 if number in chosen else rouge1(own, rest, unique=unique))
+        summary_words = [word for i in sorted(summary) for word in bags[i]]
+        other_words = [word for i, bag in enumerate(bags) if i not in summary for word in bag]
+        result.append(0.0 if number in chosen else rouge1(summary_words, other_words, unique=unique))
     return result
 
 
@@ -71,12 +71,12 @@ def choose(
         return tuple(sorted(int(i) for i in rng.permutation(len(sentences))[:count]))
     unique = how.endswith("uniq")
     if how.startswith("ind"):
-        own = rouge_scores(sentences, unique=unique)
-        return tuple(sorted(sorted(range(len(own)), key=lambda i: -own[i])[:count]))
+        scores = rouge_scores(sentences, unique=unique)
+        return tuple(sorted(sorted(range(len(scores)), key=lambda i: -scores[i])[:count]))
     chosen: list[int] = []
     while len(chosen) < count:
-        own = rouge_scores(sentences, chosen, unique=unique)
-        chosen.append(max((i for i in range(len(own)) if i not in chosen), key=own.__getitem__))
+        scores = rouge_scores(sentences, chosen, unique=unique)
+        chosen.append(max((i for i in range(len(scores)) if i not in chosen), key=scores.__getitem__))
     return tuple(sorted(chosen))
 
 

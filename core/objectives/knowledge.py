@@ -55,17 +55,17 @@ _END = re.compile(r"[.!?…:;]$")
 
 def entities(words: Sequence[str]) -> tuple[Unit, ...]:
     """The spans of words that the rule takes for names; ``words`` include punctuation."""
-    own = ("I", "I'm", "I've", "I'll")
-    named = [at for at, word in enumerate(words) if (word[:1].isupper() or word[:1].isdigit()) and word not in own]
+    pronouns = ("I", "I'm", "I've", "I'll")
+    named = [at for at, word in enumerate(words) if (word[:1].isupper() or word[:1].isdigit()) and word not in pronouns]
     found_units: list[Unit] = []
     for unit in group_adjacent(named):
         opens = unit[0] == 0 or bool(_END.search(words[unit[0] - 1]))
         plain = words[unit[0]].lower() in OPENERS | STOPS or (
             opens and len(unit) == 1 and not words[unit[0]][:1].isdigit()
         )
-        rest = unit[1:] if opens and plain else unit
-        if rest:
-            found_units.append(rest)
+        name = unit[1:] if opens and plain else unit
+        if name:
+            found_units.append(name)
     return tuple(found_units)
 
 

@@ -145,9 +145,9 @@ def mask_units(
         units: the positions of each unit; one that contains a ``fixed`` position is never chosen.
     """
     usable = set(ordinary(len(tokens), settings.get("fixed", ())))
-    whole = [tuple(unit) for unit in units if unit and usable.issuperset(unit)]
+    maskable = [tuple(unit) for unit in units if unit and usable.issuperset(unit)]
     room = budget(len(usable), settings.get("rate", RATE), rng) if usable else 0
-    order = [whole[index] for index in rng.permutation(len(whole))]
+    order = [maskable[index] for index in rng.permutation(len(maskable))]
     chosen: list[tuple[int, ...]] = []
     for unit in order:
         if len(unit) <= room:

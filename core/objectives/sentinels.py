@@ -108,5 +108,5 @@ def spans(answer: str) -> dict[str, str]:
 
 def filled(text: str, answer: str) -> tuple[tuple[str, bool], ...]:
     """The parts of a text with sentinels, which the answer's spans replace, and whether a part is such a span."""
-    known = spans(answer)
-    return tuple((known.get(part, part), part in known) for part in _SENTINEL.split(text))
+    answer_spans = spans(answer)
+    return tuple((answer_spans.get(part, part), part in answer_spans) for part in _SENTINEL.split(text))

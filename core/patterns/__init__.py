@@ -157,11 +157,11 @@ def count(pattern: Pattern, n: int) -> int:
     """How many scores the pattern computes for ``n`` tokens, pair by pair (in slabs: no n × n array is kept)."""
     positions = np.arange(n, dtype=np.int64)
     rows = max(1, _CHUNK_CELLS // max(n, 1))
-    found = 0
+    total = 0
     for start in range(0, n, rows):
         turns.step()
-        found += int(pattern(positions[start : start + rows, None], positions[None, :]).sum())
-    return found
+        total += int(pattern(positions[start : start + rows, None], positions[None, :]).sum())
+    return total
 
 
 def ranks(order: Sequence[int], length: int) -> Positions:

@@ -61,9 +61,11 @@ def last_states(model: Model, ids: Tensor, attend: Attend, progress: Progress | 
     hidden: Tensor = model.base_model.embeddings(input_ids=ids)
     layers = model.base_model.encoder.layer
     for index, layer in enumerate(layers):
-        own = layer.attention.self
-        query, key, value = (split_heads(part(hidden), heads) for part in (own.query, own.key, own.value))
-        context = attend(index, own, hidden, query, key, value)
+        attention = layer.attention.self
+        query, key, value = (
+            split_heads(part(hidden), heads) for part in (attention.query, attention.key, attention.value)
+        )
+        context = attend(index, attention, hidden, query, key, value)
         after = layer.attention.output(context.transpose(1, 2).flatten(2), hidden)
         hidden = layer.output(layer.intermediate(after), after)
         if progress is not None:
@@ -85,9 +87,10 @@ def first_head(model: Model, ids: Sequence[int]) -> tuple[Tensor, Tensor, Tensor
     """Query, key and value (1, 1, n, d) of the first layer's first head: enough to measure what a head holds."""
     with torch.inference_mode():
         hidden = model.base_model.embeddings(input_ids=torch.tensor([list(ids)]))
-        own, heads = model.base_model.encoder.layer[0].attention.self, int(model.config.num_attention_heads)
+        attention, heads = model.base_model.encoder.layer[0].attention.self, int(model.config.num_attention_heads)
         query, key, value = (
-            split_heads(part(hidden), heads)[:, :1].contiguous() for part in (own.query, own.key, own.value)
+            split_heads(part(hidden), heads)[:, :1].contiguous()
+            for part in (attention.query, attention.key, attention.value)
         )
         return query, key, value
 

@@ -184,8 +184,8 @@ class HashedPass:
         """
         if self.model.config.attn_layers[index] != "lsh":
             return None
-        own = self.model.reformer.encoder.layers[index].attention.self_attention
-        vectors = own.query_key(normalized).view(*normalized.shape[:2], self.heads, -1).transpose(1, 2)
+        attention = self.model.reformer.encoder.layers[index].attention.self_attention
+        vectors = attention.query_key(normalized).view(*normalized.shape[:2], self.heads, -1).transpose(1, 2)
         buckets = buckets_of(vectors, self.rotation)
         buckets[..., self.n :] = self.count
         return Hashed(vectors, buckets)

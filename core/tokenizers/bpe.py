@@ -39,13 +39,13 @@ def merges(symbols: Sequence[str], ranks: Ranks) -> tuple[Merge, ...]:
     pieces = list(symbols)
     steps: list[Merge] = []
     while True:
-        known = [(ranks[pair], i) for i, pair in enumerate(pairwise(pieces)) if pair in ranks]
-        if not known:
+        candidates = [(ranks[pair], i) for i, pair in enumerate(pairwise(pieces)) if pair in ranks]
+        if not candidates:
             return tuple(steps)
-        rank, at = min(known)
+        rank, at = min(candidates)
         left, right = pieces[at], pieces[at + 1]
         pieces[at : at + 2] = [left + right]
-        steps.append(Merge(at, left, right, rank, tuple(pieces), len(known)))
+        steps.append(Merge(at, left, right, rank, tuple(pieces), len(candidates)))
 
 
 def encode(symbols: Sequence[str], ranks: Ranks) -> tuple[str, ...]:

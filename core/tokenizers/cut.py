@@ -299,12 +299,12 @@ def _aligned(
             for i, j in zip(range(step.src_start, step.src_end), range(step.dest_start, step.dest_end), strict=True):
                 source.setdefault(right[j][1], left[i][1])
                 parts[left[i][1]].append(right[j][1])
-    became = ["".join(c.text for c in after[min(own) : max(own) + 1]) if own else "" for own in parts]
-    inside = {at for own in parts if own for at in range(min(own), max(own) + 1)}
+    became = ["".join(c.text for c in after[min(indices) : max(indices) + 1]) if indices else "" for indices in parts]
+    inside = {at for indices in parts if indices for at in range(min(indices), max(indices) + 1)}
     between: defaultdict[int, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     last = -1  # the last character of before that became something
-    for at, own in enumerate(parts):
-        if own:
+    for at, indices in enumerate(parts):
+        if indices:
             last = at
         else:
             between[last][0].append(before[at].text)

@@ -157,13 +157,13 @@ def _words(text: str) -> _Words:
 
 def _ranks(ids: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     """The rank of the ``length`` tokens from each position, equal for equal ones, by prefix doubling."""
-    ranks, known = ids, 1
-    while known < length:
-        step = min(known, length - known)  # the two halves may overlap
+    ranks, compared = ids, 1
+    while compared < length:
+        step = min(compared, length - compared)  # the two halves may overlap
         turns.step()
         key = ranks[: len(ranks) - step] * (int(ranks.max()) + 1) + ranks[step:]
         ranks = np.unique(key, return_inverse=True)[1].astype(np.int64)
-        known += step
+        compared += step
     return ranks
 
 
@@ -192,7 +192,7 @@ def exact(text: str, length: int = LENGTH) -> Exact:
     for first, last in edges.reshape(-1, 2).tolist():
         start, end = int(starts[first]), int(starts[last - 1]) + len(words.names[ids[last - 1]])
         repeats.append(Repeat(text[start:end], last - first, start, end))
-    return Exact(len(ids), int(covered.sum()), tuple(sorted(repeats, key=lambda one: -one.tokens)))
+    return Exact(len(ids), int(covered.sum()), tuple(sorted(repeats, key=lambda repeat: -repeat.tokens)))
 
 
 def near(text: str, unit: str = "paragraph", ngram: int = NGRAM, jaccard: float = JACCARD, edit: float = EDIT) -> Near:
@@ -223,8 +223,8 @@ def near(text: str, unit: str = "paragraph", ngram: int = NGRAM, jaccard: float 
     def grams(document: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The n-grams of a document, each once, and the tokens where each starts."""
         start, end = int(bounds[document]), int(bounds[document + 1])
-        found, first = np.unique(ranks[start : max(start, end - ngram + 1)], return_index=True)
-        return found, first + start
+        distinct_grams, first = np.unique(ranks[start : max(start, end - ngram + 1)], return_index=True)
+        return distinct_grams, first + start
 
     seen = np.flatnonzero(np.diff(bounds) >= ngram)
     minima = np.zeros((len(documents), BANDS * MINIMA), dtype=np.uint32)
@@ -241,11 +241,11 @@ def near(text: str, unit: str = "paragraph", ngram: int = NGRAM, jaccard: float 
     pairs = []
     for a, b in candidates:
         turns.step(locking=True)
-        one, other = grams(a)[0], grams(b)[0]
-        shared = len(np.intersect1d(one, other, assume_unique=True))
+        first_grams, second_grams = grams(a)[0], grams(b)[0]
+        shared = len(np.intersect1d(first_grams, second_grams, assume_unique=True))
         similarity = Levenshtein.normalized_similarity(tokens[a].tolist(), tokens[b].tolist())
         estimate = float(np.mean(minima[a] == minima[b]))
-        pairs.append(Pair(a, b, estimate, shared / (len(one) + len(other) - shared), similarity))
+        pairs.append(Pair(a, b, estimate, shared / (len(first_grams) + len(second_grams) - shared), similarity))
     near_pairs = [(pair.first, pair.second) for pair in pairs if pair.jaccard >= jaccard and pair.edit >= edit]
     return Near(documents, tuple(pairs), _connected(near_pairs), len(documents) - len(seen))
 
@@ -273,7 +273,7 @@ def _candidates(minima: NDArray[np.uint32], seen: NDArray[np.int64]) -> list[tup
 
     Those with the first of a band and with the one before connect all that would be connected by all pairs.
     """
-    found: set[tuple[int, int]] = set()
+    candidates: set[tuple[int, int]] = set()
     for band in range(BANDS):
         turns.step()
         part = np.ascontiguousarray(minima[seen, band * MINIMA : (band + 1) * MINIMA])
@@ -282,13 +282,13 @@ def _candidates(minima: NDArray[np.uint32], seen: NDArray[np.int64]) -> list[tup
         group, members = group[order], seen[order]
         first = members[np.searchsorted(group, group)]
         again = np.flatnonzero(group[1:] == group[:-1])
-        found.update(zip(members[again].tolist(), members[again + 1].tolist(), strict=True))
-        found.update(zip(first[again + 1].tolist(), members[again + 1].tolist(), strict=True))
-        if len(found) > MAX_PAIRS:
+        candidates.update(zip(members[again].tolist(), members[again + 1].tolist(), strict=True))
+        candidates.update(zip(first[again + 1].tolist(), members[again + 1].tolist(), strict=True))
+        if len(candidates) > MAX_PAIRS:
             raise OutOfRange(
                 f"More than {MAX_PAIRS:,} pairs would have to be compared. Choose longer n-grams, or a smaller file."
             )
-    return sorted(found)
+    return sorted(candidates)
 
 
 _BREAKS = {"paragraph": "an empty line", "line": "line breaks"}

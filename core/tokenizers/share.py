@@ -66,10 +66,10 @@ def counted(root: ModuleNode) -> tuple[int, int, int]:
     words = [piece for piece in stored if piece.part.group == EMBEDDINGS and piece.part.slugs == ("words",)]
     rows = max((piece.tensors[0][1][0] for piece in words), default=0)
     scores = [piece for piece in stored if piece.part.group == HEAD and piece.part.slugs == ("scores",)]
-    own = 0
+    untied = 0
     for piece in scores:
         fitting = [prod(shape) for _, shape in piece.tensors if shape and shape[0] == rows]
         if fitting and piece.parameters:
             # a tied tensor is not among a piece's parameters, and what is left has a row for each word
-            own += min(piece.parameters, piece.copies * sum(fitting))
-    return rows, sum(piece.parameters for piece in words), own
+            untied += min(piece.parameters, piece.copies * sum(fitting))
+    return rows, sum(piece.parameters for piece in words), untied

@@ -105,9 +105,9 @@ class Trained:
             widest = max(map(len, scores))
             paths = [unigram.best(unigram.lattice(word, scores, widest)) for word in words]
             return [[Piece(edge.piece, edge.known) for edge in path.tokens] for path in paths]
-        known = set(self.learning.vocabulary(size))
+        vocabulary = set(self.learning.vocabulary(size))
         if self.kind == "wordpiece":
-            matches = [wordpiece.match(word, known) for word in words]
+            matches = [wordpiece.match(word, vocabulary) for word in words]
             return [
                 [Piece(match.word, False)] if match.pieces is None else list(map(Piece, match.pieces))
                 for match in matches
@@ -115,7 +115,7 @@ class Trained:
         merges = self.learning.merges[: self.learning.at(size)]
         # a pair that is learned again later keeps its first rank
         ranks = {(match.left, match.right): rank for rank, match in reversed(list(enumerate(merges)))}
-        return [[Piece(match, match in known) for match in bpe.encode(word, ranks)] for word in words]
+        return [[Piece(match, match in vocabulary) for match in bpe.encode(word, ranks)] for word in words]
 
 
 def words_of(text: str, kind: TokenizerKind) -> list[str]:
@@ -146,10 +146,10 @@ def train(text: str, kind: TokenizerKind) -> Trained:
 def _after_merges(learning: Learning) -> tuple[Stage, ...]:
     """A stage after every merge; merges that add no token replace the stage of their size."""
     stages = {len(learning.alphabet): learning.start}
-    known = set(learning.alphabet)
+    vocabulary = set(learning.alphabet)
     for merge in learning.merges:
-        known.add(merge.merged)
-        stages[len(known)] = merge.tokens
+        vocabulary.add(merge.merged)
+        stages[len(vocabulary)] = merge.tokens
     return tuple(Stage(size, tokens) for size, tokens in stages.items())
 
 
@@ -161,8 +161,8 @@ def _matched(learning: Learning, words: Mapping[str, int]) -> tuple[Stage, ...]:
     stages = []
     for size in sizes:
         turns.step()
-        known = set(pieces[:size])
-        tokens = sum(len(wordpiece.match(word, known).pieces or (word,)) * n for word, n in words.items())
+        vocabulary = set(pieces[:size])
+        tokens = sum(len(wordpiece.match(word, vocabulary).pieces or (word,)) * n for word, n in words.items())
         stages.append(Stage(size, tokens))
     return tuple(stages)
 
@@ -232,11 +232,11 @@ class Learning:
 
     def at(self, size: int) -> int:
         """The number of merges that a vocabulary of ``size`` tokens contains."""
-        known = set(self.alphabet)
+        tokens = set(self.alphabet)
         for number, merge in enumerate(self.merges):
-            if merge.merged not in known and len(known) >= size:
+            if merge.merged not in tokens and len(tokens) >= size:
                 return number
-            known.add(merge.merged)
+            tokens.add(merge.merged)
         return len(self.merges)
 
 

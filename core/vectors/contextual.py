@@ -100,20 +100,20 @@ def measure(words: Words, fewest: int = FEWEST) -> ContextualMeasures:
     layers, by_word = [], []
     for vectors in words.vectors:
         baseline = anisotropy_baseline(vectors, words.lines)
-        own = [self_similarity(vectors[own]) for own in groups.values()]
-        by_word.append([value - (baseline or 0.0) for value in own])
-        shares = [float(explained(vectors[own])) for own in groups.values()]
+        similarities = [self_similarity(vectors[rows]) for rows in groups.values()]
+        by_word.append([value - (baseline or 0.0) for value in similarities])
+        shares = [float(explained(vectors[rows])) for rows in groups.values()]
         chance = {count: float(explained(vectors[sample]).mean()) for count, sample in samples.items()}
         layers.append(
             Layer(
                 baseline,
-                _mean(own),
+                _mean(similarities),
                 _mean(intra_similarity(vectors, words.lines)),
                 _mean(shares),
-                _mean([chance[len(own)] for own in groups.values()]),
+                _mean([chance[len(rows)] for rows in groups.values()]),
             )
         )
-    counts = tuple((text, len(own)) for text, own in groups.items())
+    counts = tuple((text, len(rows)) for text, rows in groups.items())
     return ContextualMeasures(tuple(layers), counts, tuple(zip(*by_word, strict=True)), len(set(words.lines)))
 
 
@@ -134,9 +134,9 @@ def self_similarity(vectors: Floats) -> float:
 def intra_similarity(vectors: Floats, lines: Sequence[int]) -> list[float]:
     """(W, w) to the mean cosine of each sentence's words with their mean; sentences of one word are left out."""
     means = []
-    for own in _by_line(lines).values():
-        if len(own) > 1:
-            part = vectors[own].astype(np.float64)
+    for rows in _by_line(lines).values():
+        if len(rows) > 1:
+            part = vectors[rows].astype(np.float64)
             means.append(float(cosines(part, part.mean(axis=0, keepdims=True)).mean()))
     return means
 
@@ -175,7 +175,7 @@ def draws(lines: Sequence[int], count: int) -> NDArray[np.intp]:
 def anisotropy_baseline(vectors: Floats, lines: Sequence[int]) -> float | None:
     """The mean cosine of random words of two different sentences; None for a single sentence."""
     unit = units(vectors)
-    means = np.stack([unit[own].mean(axis=0) for own in _by_line(lines).values()])
+    means = np.stack([unit[rows].mean(axis=0) for rows in _by_line(lines).values()])
     return _mean_of_pairs(means) if len(means) > 1 else None
 
 
@@ -215,8 +215,8 @@ class SenseSeparation:
 def sense_separation(vectors: Floats, senses: Sequence[str], baseline: float | None) -> SenseSeparation:
     """Compare (n, w) vectors of one word by their senses; an empty sense differs from every other and is not scored."""
     matrix = cosines(vectors, vectors)
-    known, alike = np.array([bool(sense) for sense in senses]), np.equal.outer(np.array(senses), np.array(senses))
-    alike &= known
+    named, alike = np.array([bool(sense) for sense in senses]), np.equal.outer(np.array(senses), np.array(senses))
+    alike &= named
     above = np.triu(np.ones_like(alike), k=1)
     same, other = matrix[above & alike].tolist(), matrix[above & ~alike].tolist()
     hits: list[float] = []

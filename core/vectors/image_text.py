@@ -83,11 +83,11 @@ class Scene(NamedTuple):
 
 def scenes(pairs: Sequence[tuple[str, str]], rng: np.random.Generator) -> list[Scene]:
     """Two scenes of each pair of color and shape; they differ in size and side."""
-    found = []
+    result = []
     for pair in pairs:
         sizes, sides = rng.permutation([*SIZES]), rng.permutation([*SIDES])
-        found += [Scene(*pair, str(size), str(side)) for size, side in zip(sizes, sides[:2], strict=True)]
-    return found
+        result += [Scene(*pair, str(size), str(side)) for size, side in zip(sizes, sides[:2], strict=True)]
+    return result
 
 
 def draw_scene(scene: Scene, rng: np.random.Generator, color: NDArray[np.float64] | None = None) -> NDArray[np.uint8]:
@@ -125,8 +125,8 @@ def _distance(shape: str, x: NDArray[np.float64], y: NDArray[np.float64], radius
 def sample(kind: SceneKind, each: int, seed: int) -> tuple[list[Scene], NDArray[np.uint8]]:
     """``2 * each`` scenes of every pair of color and shape, and their (n, s, s, 3) images."""
     rng = np.random.default_rng(seed)
-    found = [scene for _ in range(each) for scene in scenes(SEEN if kind == "seen" else HELD_OUT, rng)]
-    return found, np.stack([draw_scene(scene, rng) for scene in found])
+    sampled = [scene for _ in range(each) for scene in scenes(SEEN if kind == "seen" else HELD_OUT, rng)]
+    return sampled, np.stack([draw_scene(scene, rng) for scene in sampled])
 
 
 FOLDER = ASSETS / "clip"

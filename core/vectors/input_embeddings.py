@@ -89,14 +89,14 @@ def input_embeddings(checkpoint: Checkpoint, first: str, second: str = "") -> In
         InputEmpty, InputTooLong: nothing readable in the first, or more than `MAX_TOKENS` or the model's positions.
         NoAttentionMatrix: an unknown architecture.
     """
-    given = _inputs(checkpoint, first, second)
-    tokens = given.of_text
+    inputs = _inputs(checkpoint, first, second)
+    tokens = inputs.of_text
     if len(tokens) > MAX_TOKENS:
         raise InputTooLong(
             f"This text has {len(tokens)} tokens; up to {MAX_TOKENS} are taken apart. About {MAX_TOKENS * 2 // 3} "
             "words or fewer work."
         )
-    steps = {step.name: step for step in embedding_of(given)}
+    steps = {step.name: step for step in embedding_of(inputs)}
     parts = {name: steps[name].values for name in COMPONENTS if name in steps}
     total = steps["sum"].values if "sum" in steps else parts["token"]
     return InputEmbeddings(
@@ -119,5 +119,5 @@ def _inputs(checkpoint: Checkpoint, first: str, second: str) -> Inputs:
     encoded = checkpoint.tokenizer(text_a, text_b, return_token_type_ids=True, verbose=False)
     check_length(checkpoint, len(encoded["input_ids"]))
     types = torch.tensor([encoded["token_type_ids"]])
-    given = one_text(checkpoint, describe(checkpoint.tokenizer, encoded["input_ids"]))
-    return replace(given, tensors=given.tensors | {"token_type_ids": types})
+    inputs = one_text(checkpoint, describe(checkpoint.tokenizer, encoded["input_ids"]))
+    return replace(inputs, tensors=inputs.tensors | {"token_type_ids": types})

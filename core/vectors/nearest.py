@@ -75,7 +75,7 @@ def vocabulary(checkpoint: Checkpoint) -> Vocabulary:
 
 
 def in_vocabulary(
-    checkpoint: Checkpoint, known: Vocabulary, vectors: Floats, mean: Floats, k: int = 6
+    checkpoint: Checkpoint, vocabulary: Vocabulary, vectors: Floats, mean: Floats, k: int = 6
 ) -> tuple[tuple[tuple[str, float], ...], ...]:
     """For each of ``vectors`` (P, w) the ``k`` nearest entries of the vocabulary, each with its cosine, nearest first.
 
@@ -85,8 +85,8 @@ def in_vocabulary(
     rows = embedding_matrix(checkpoint)
     with torch.inference_mode():
         unit = torch.from_numpy(units(vectors - mean).T.astype(np.float32))  # (w, P)
-        products = rows @ unit - torch.from_numpy(known.mean.copy()) @ unit
-        best = (products / torch.from_numpy(known.lengths.copy())[:, None]).topk(min(k, len(products)), dim=0)
+        products = rows @ unit - torch.from_numpy(vocabulary.mean.copy()) @ unit
+        best = (products / torch.from_numpy(vocabulary.lengths.copy())[:, None]).topk(min(k, len(products)), dim=0)
     return tuple(
         tuple((label(checkpoint.tokenizer, i), value) for i, value in zip(ids, values, strict=True))
         for ids, values in zip(best.indices.T.tolist(), best.values.T.tolist(), strict=True)
@@ -94,15 +94,15 @@ def in_vocabulary(
 
 
 def in_sentences(
-    vectors: Floats, mean: Floats, others: Floats, own: Sequence[int], k: int = 4
+    vectors: Floats, mean: Floats, others: Floats, own_indices: Sequence[int], k: int = 4
 ) -> list[list[tuple[int, float]]]:
     """For each of ``vectors`` (P, w) the ``k`` nearest of ``others`` (W, w), as (number, cosine), nearest first.
 
     Args:
-        own: index of each vector among ``others``, which is left out; -1 for none.
+        own_indices: index of each vector among ``others``, which is left out; -1 for none.
     """
     result = []
-    for row, itself in zip(cosines(vectors - mean, others - mean), own, strict=True):
+    for row, itself in zip(cosines(vectors - mean, others - mean), own_indices, strict=True):
         order = [int(i) for i in np.argsort(-row, kind="stable") if i != itself]
         result.append([(i, float(row[i])) for i in order[:k]])
     return result

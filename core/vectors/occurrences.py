@@ -197,11 +197,11 @@ class WordVectors:
     @property
     def own_indices(self) -> tuple[int, ...]:
         """(P,) the index of each occurrence among all words; -1 where it is not one of them."""
-        known = {
+        numbers = {
             (line, start): number
             for number, (line, (start, _)) in enumerate(zip(self.around.lines, self.around.spans, strict=True))
         }
-        return tuple(known.get((occurrence.line.number, occurrence.start), -1) for occurrence in self.own.occurrences)
+        return tuple(numbers.get((occurrence.line.number, occurrence.start), -1) for occurrence in self.own.occurrences)
 
 
 def word_vectors(checkpoint: Checkpoint | None, word: str, text: str, read: Callable[[str], Reading]) -> WordVectors:
@@ -211,14 +211,14 @@ def word_vectors(checkpoint: Checkpoint | None, word: str, text: str, read: Call
         AtlasError: the word or the text is unusable, or the model cannot read it.
     """
     lines = parse(text)
-    own, around = find_occurrences(clean_word(word), lines, read), words(lines, read)
+    of_word, around = find_occurrences(clean_word(word), lines, read), words(lines, read)
     if checkpoint is None:
-        return WordVectors(own, around, own.vectors[0], around.vectors[0])
+        return WordVectors(of_word, around, of_word.vectors[0], around.vectors[0])
     static = (
-        static_vectors(checkpoint, [occurrence.ids for occurrence in own.occurrences]),
+        static_vectors(checkpoint, [occurrence.ids for occurrence in of_word.occurrences]),
         static_vectors(checkpoint, around.ids),
     )
-    return WordVectors(own, around, *static)
+    return WordVectors(of_word, around, *static)
 
 
 MAX_LINES = 16

@@ -104,7 +104,7 @@ def align_planes(planes: Sequence[Plane], *, rotate: bool) -> tuple[Plane, ...]:
 
 def planes(stops: Sequence[NDArray[np.floating]], seed: int | None) -> tuple[Plane, ...]:
     """A plane for each of the arrays (n, w); the first, the static vectors, never has a t-SNE."""
-    first, *rest = stops
+    first, *layers = stops
     if seed is None or len(first) < FEWEST:
         return align_planes([components(layer) for layer in stops], rotate=False)
-    return (components(first), *align_planes([tsne(layer, seed) for layer in rest], rotate=True))
+    return (components(first), *align_planes([tsne(layer, seed) for layer in layers], rotate=True))

@@ -78,14 +78,14 @@ def by_distance(matrix: NDArray[np.floating]) -> tuple[Numbers, Numbers]:
     return np.array([values.mean() for values in both]), np.array([values.std() for values in both])
 
 
-def along_distance(matrix: NDArray[np.floating], known: NDArray[np.bool_] | None = None) -> tuple[Numbers, Numbers]:
-    """(n, n) to mean and spread at each signed distance j - i from -(n - 1) to n - 1; nan without a ``known`` pair."""
+def along_distance(matrix: NDArray[np.floating], allowed: NDArray[np.bool_] | None = None) -> tuple[Numbers, Numbers]:
+    """(n, n) to mean and spread at each signed distance j - i from -(n - 1) to n - 1; nan without an allowed pair."""
     count = len(matrix)
     means, spreads = np.full(2 * count - 1, np.nan), np.full(2 * count - 1, np.nan)
     for d in range(-count + 1, count):
         values = np.diagonal(matrix, d)
-        if known is not None:
-            values = values[np.diagonal(known, d)]
+        if allowed is not None:
+            values = values[np.diagonal(allowed, d)]
         if len(values):
             means[d + count - 1], spreads[d + count - 1] = values.mean(), values.std()
     return means, spreads
@@ -223,10 +223,10 @@ def first_segment(tokens: int) -> int:
 
 def _layers(checkpoint: Checkpoint, text: str) -> tuple[tuple[str, ...], list[tuple[Any, AttentionScores]]]:
     """Labels of a text's tokens, and the scores of all layers of its encoder, or else of its decoder."""
-    given = inputs_of(checkpoint, text)
-    tokens = given.of_text
+    inputs = inputs_of(checkpoint, text)
+    tokens = inputs.of_text
     segment = first_segment(len(tokens)) if has_memory(checkpoint.model) else len(tokens)
-    result = scores_by_layer(given, segment)
+    result = scores_by_layer(inputs, segment)
     return tuple(token.label for token in tokens), result["encoder"] if "encoder" in result else result["decoder"]
 
 
@@ -260,8 +260,8 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
         InputUnusable: its queries are not rotated, or are known only after the rotation.
         InputEmpty, InputTooLong: as `core.vectors.reading.read_states`.
     """
-    given = inputs_of(checkpoint, text)
-    layers = scores_by_layer(given).get("decoder", [])
+    inputs = inputs_of(checkpoint, text)
+    layers = scores_by_layer(inputs).get("decoder", [])
     if layers and layers[0][0].stack.blueprint is None:
         raise InputUnusable(
             f"The queries and keys of {checkpoint.spec.name} can be read only after they are rotated. Models such as "
@@ -279,7 +279,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
 
     settings: Mapping[str, Any] = checkpoint.model.config.rope_parameters or {}
     return RotaryVectors(
-        given.labels,
+        inputs.labels,
         stacked([call.before_rope[0] for call in calls]),
         stacked([repeated(call) for call in calls]),
         float(layers[0][1].factor),

@@ -52,11 +52,11 @@ def learned_mixes() -> dict[str, LearnedMix]:
     rows = _read(FOLDER / "mix" / "elmo.csv")
     result = {}
     for task in dict.fromkeys(row["task"] for row in rows):
-        own = [row for row in rows if row["task"] == task]
-        weights, alone = (tuple(float(row[name]) for row in own) for name in ("weight", "alone"))
-        gamma, mix, commonest = (float(own[0][name]) for name in ("gamma", "mix", "commonest"))
+        task_rows = [row for row in rows if row["task"] == task]
+        weights, alone = (tuple(float(row[name]) for row in task_rows) for name in ("weight", "alone"))
+        gamma, mix, commonest = (float(task_rows[0][name]) for name in ("gamma", "mix", "commonest"))
         result[task] = LearnedMix(
-            task, weights, gamma, mix, alone, commonest, int(own[0]["words"]), int(own[0]["classes"])
+            task, weights, gamma, mix, alone, commonest, int(task_rows[0]["words"]), int(task_rows[0]["classes"])
         )
     return result
 

@@ -51,10 +51,10 @@ def read_states(checkpoint: Checkpoint, text: str) -> Reading:
             the model allow.
         InputUnusable: a tokenizer without offsets, or a model without layers of its own.
     """
-    given = inputs_of(checkpoint, text)
-    states = by_layer(given, "encoder").float().cpu().numpy().copy()
+    inputs = inputs_of(checkpoint, text)
+    states = by_layer(inputs, "encoder").float().cpu().numpy().copy()
     states.setflags(write=False)
-    return Reading(given.text, given.of_text, states)
+    return Reading(inputs.text, inputs.of_text, states)
 
 
 def inputs_of(checkpoint: Checkpoint, text: str) -> Inputs:
