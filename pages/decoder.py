@@ -11,8 +11,8 @@ from core.ui.demos.tensor_parallel import TENSOR_PARALLEL
 from core.ui.demos.zero import ZERO
 
 DEMOS = (CODES, ORDERS, MASKS, MEMORY_DEMO, GENERATE)
-OWN = {"codex": (PASS_AT_K,), "megatron-lm": (TENSOR_PARALLEL,), "turing-nlg": (ZERO,)}
-PAGE = branch_page("decoder", *DEMOS, own=OWN)
+OTHER_DEMOS = {"codex": (PASS_AT_K,), "megatron-lm": (TENSOR_PARALLEL,), "turing-nlg": (ZERO,)}
+PAGE = branch_page("decoder", *DEMOS, other_demos=OTHER_DEMOS)
 
 if __name__ == "__main__":
     PAGE.run()

@@ -5,7 +5,7 @@ from core.ui.demos.rewrite import REWRITE
 from core.ui.demos.structure import UNIFIED
 
 DEMOS = (REWRITE,)
-PAGE = branch_page("encoder-decoder", *DEMOS, own={"unilm": (UNIFIED.section(),)})
+PAGE = branch_page("encoder-decoder", *DEMOS, other_demos={"unilm": (UNIFIED.section(),)})
 
 if __name__ == "__main__":
     PAGE.run()

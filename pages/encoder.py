@@ -12,13 +12,13 @@ from core.ui.vectors.scalar_mix import MIX
 from core.vectors import elmo
 
 DEMOS = (TRANSLATION, MASKS, PASSES, PARTS, PAIRS, REPLACED, TASKS)
-OWN = {
+OTHER_DEMOS = {
     "clip": (IMAGES,),
     "elmo": (DIRECTIONS.section(elmo.spec), MIX.section(elmo.spec)),
     "spanbert": (SPANS.section(),),
     "structbert": (ORDERS.section(),),
 }
-PAGE = branch_page("encoder", *DEMOS, own=OWN)
+PAGE = branch_page("encoder", *DEMOS, other_demos=OTHER_DEMOS)
 
 if __name__ == "__main__":
     PAGE.run()

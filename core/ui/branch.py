@@ -75,40 +75,42 @@ def branch_page(
     branch: Branch,
     *demos: Demo,
     below: Callable[[BranchView], None] | None = None,
-    own: Mapping[str, Sequence[Section]] | None = None,
+    other_demos: Mapping[str, Sequence[Section]] | None = None,
 ) -> Page:
     """The page of a branch; the first of the demos that fit a model is its default.
 
     Args:
         below: what stands below the demo of every system.
-        own: by system, the demos of a model that is no language model; the first opens in place of a live model's.
+        other_demos: by system, demos of a model that is no language model; the first opens in place of a live one.
     """
-    own = own or {}
-    sections = [section for several in own.values() for section in several]
+    other_demos = other_demos or {}
+    sections = [section for several in other_demos.values() for section in several]
     every: list[Demo | Section] = [*demos, *sections]
     params: dict[str, Param[Any]] = {param.name: param for demo in every for param in demo.params}
     choice = DEMO.with_(options={demo.slug: demo.slug for demo in every}, default="")
     return Page(
         branch,
         (
-            Section("demo", partial(_live, demos, own, below), (choice, FACTS, *params.values()), folder="branch"),
+            Section(
+                "demo", partial(_live, demos, other_demos, below), (choice, FACTS, *params.values()), folder="branch"
+            ),
             Section("tree", _tree, TREE, folder="branch"),
         ),
         params=(SYSTEM, MODEL, TEXT, COVER),
         branch=branch,
-        above=partial(_choose, own),
+        above=partial(_choose, other_demos),
         titled=True,
     )
 
 
 def _live(
     demos: Sequence[Demo],
-    own: Mapping[str, Sequence[Section]],
+    other_demos: Mapping[str, Sequence[Section]],
     below: Callable[[BranchView], None] | None,
     view: BranchView,
 ) -> None:
     """Draw the demo of the live model, or say why there is none; the model's card follows."""
-    if view.spec is None and (sections := own.get(view.system.slug)):
+    if view.spec is None and (sections := other_demos.get(view.system.slug)):
         section = _own_demo(sections, view)
         with sentences():
             words = section.words(view.state.page)
@@ -140,7 +142,7 @@ def _own_demo(sections: Sequence[Section], view: BranchView) -> Section:
         return by_slug[DEMO.with_(options=titles, default=sections[0].slug).draw(view.state, tag=view.system.slug)]
 
 
-def _choose(own: Mapping[str, Sequence[Section]], view: View) -> BranchView:
+def _choose(other_demos: Mapping[str, Sequence[Section]], view: View) -> BranchView:
     """Draw the menus of systems and live models, the title, which names the system, and its lead."""
     state = view.state
     branch: Branch = state.page  # type: ignore[assignment]
@@ -159,7 +161,7 @@ def _choose(own: Mapping[str, Sequence[Section]], view: View) -> BranchView:
         }
         menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems), width=380 if saving else 260)
         system = systems[menu.draw(state)]
-        sections = own.get(system.slug)
+        sections = other_demos.get(system.slug)
         spec = _model(system, specs, state, sections[0].words(branch).label("model") if sections else "")
     state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
     with view.heading or st.container():
@@ -175,8 +177,8 @@ def _choose(own: Mapping[str, Sequence[Section]], view: View) -> BranchView:
 def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Mapping[str, System]) -> str:
     """The system of a link without one: that of its model, or the branch's default."""
     spec = specs.get(state.text(MODEL.name))
-    own = spec.system if spec is not None else None
-    return own if own is not None and own in systems else START[state.page]  # type: ignore[index]
+    system = spec.system if spec is not None else None
+    return system if system is not None and system in systems else START[state.page]  # type: ignore[index]
 
 
 def _elsewhere(slug: str, systems: Mapping[str, System]) -> None:
@@ -191,11 +193,13 @@ def _elsewhere(slug: str, systems: Mapping[str, System]) -> None:
         )
 
 
-def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState, own: str) -> CheckpointSpec | None:
+def _model(
+    system: System, specs: Mapping[str, CheckpointSpec], state: PageState, demo_model: str
+) -> CheckpointSpec | None:
     """Choose the live model: the record's own choice first, then the system's others, its relatives, the branch's.
 
-    A system whose own model runs on another branch's page opens with none, and so does one with a demo of its ``own``
-    model, of that name.
+    A system whose own model runs on another branch's page opens with none, and so does one whose demo has a model of
+    its own, ``demo_model``.
     """
     live, home = system.live, _home(system)
     order = sorted(
@@ -209,7 +213,7 @@ def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState
     )
     guest = home is not None and all(s.system != system.slug and s.slug != live.checkpoint for s in order)
     names = {"": "None on this page" if order else "none installed"} if guest or not order else {}
-    names |= {"": own} if own else {}
+    names |= {"": demo_model} if demo_model else {}
     short = menu_names(order)
     names |= {spec.slug: f"{short[spec.slug]} · {SOURCES[spec.source]}" for spec in order}
     return specs.get(MODEL.with_(options=names, help=_words("Live model")).draw(state, tag=system.slug))
@@ -218,8 +222,8 @@ def _model(system: System, specs: Mapping[str, CheckpointSpec], state: PageState
 def _home(system: System) -> CheckpointSpec | None:
     """A live model of the system itself, else the one that its record names, whichever branch's page runs it."""
     candidates = [*checkpoints.for_system(system.slug), *checkpoints.available()]
-    own = (spec for spec in candidates if spec.system == system.slug or spec.slug == system.live.checkpoint)
-    return next((spec for spec in own if spec.ready and spec.branch in BRANCH_TITLES), None)
+    related = (spec for spec in candidates if spec.system == system.slug or spec.slug == system.live.checkpoint)
+    return next((spec for spec in related if spec.ready and spec.branch in BRANCH_TITLES), None)
 
 
 def _stand_in(system: System, spec: CheckpointSpec) -> str:
@@ -227,8 +231,8 @@ def _stand_in(system: System, spec: CheckpointSpec) -> str:
     if spec.slug == system.live.checkpoint:
         return "" if system.live.exact else plain_terms(system.live.note)
     if spec.system and spec.system != system.slug:
-        own = catalogue.get(spec.system).name
-        return plain_terms(_words("Stand-in", model=spec.name, own=own, system=system.name))
+        relative = catalogue.get(spec.system).name
+        return plain_terms(_words("Stand-in", model=spec.name, own=relative, system=system.name))
     return ""
 
 
@@ -356,10 +360,10 @@ def run_link(view: BranchView) -> None:
     home = _home(view.system)
     if home is None:
         return
-    own = {"system": view.system.slug} if home.system == view.system.slug else {"model": home.slug}
+    query = {"system": view.system.slug} if home.system == view.system.slug else {"model": home.slug}
     part = "Run here" if home.branch == view.state.page else "Run elsewhere"
     label = _words(part, model=plain(home.name), page=BRANCH_TITLES[home.branch])
-    page_link(home.branch, label, own, icon=":material/arrow_forward:")
+    page_link(home.branch, label, query, icon=":material/arrow_forward:")
 
 
 def _words(part: str, **values: str) -> str:

@@ -65,7 +65,9 @@ class OpenTabs:
         with self._lock:
             if session in self._admitted:
                 return True
-            admitted = {other: known for other, known in self._admitted.items() if is_open(other)} | {session: tab}
+            admitted = {other: open_tab for other, open_tab in self._admitted.items() if is_open(other)} | {
+                session: tab
+            }
             near = [other for other in admitted.values() if other.address == tab.address is not None]
             if places(admitted.values()) > most or places(near) > max(1, int(SHARE * most)):
                 self.refused += 1

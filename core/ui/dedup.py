@@ -166,7 +166,7 @@ def _repeats(view: View, exact: Exact) -> None:
         view.note("No repeat")
         return
     rows: list[TableRow] = [
-        (f"{one.tokens:,}", f"{one.start:,}", cut(one.text, _PASSAGE)) for one in exact.repeats[:_SHOWN]
+        (f"{repeat.tokens:,}", f"{repeat.start:,}", cut(repeat.text, _PASSAGE)) for repeat in exact.repeats[:_SHOWN]
     ]
     text_table(TextTable(("Tokens", "From character", "Text"), rows, view.words.label("repeats"), (14, 20, 66), (0, 1)))
 

@@ -98,18 +98,18 @@ def component_data(chart: str, name: str, title: str, alt: str, table: Table | N
         alt: the text alternative; plain text.
         table: None if the page offers it as a file of its own.
     """
-    whole = Table((), ()) if table is None else table
-    shown = whole.head(MAX_ROWS, MAX_COLUMNS)
+    full = Table((), ()) if table is None else table
+    shown = full.head(MAX_ROWS, MAX_COLUMNS)
     return {
         "chart": chart,
         "name": f"atlas-{name}",
         "title": title,
         "alt": alt,
-        "csv": whole.csv(),
+        "csv": full.csv(),
         "table": {
             "columns": list(shown.columns),
             "rows": [list(map(cell_text, row)) for row in shown.rows],
-            "more": len(whole.rows) - len(shown.rows),
+            "more": len(full.rows) - len(shown.rows),
         },
     }
 

@@ -16,9 +16,9 @@ _INDEXED = re.compile(r"\b([A-Za-z])(\\_|\^)(\w+)\b")
 """A letter with an index or an exponent, in the form that ``plain`` returns."""
 
 
-def formula(key: str, known: Mapping[str, Formula] | None = None) -> None:
-    """Draw a formula with its symbols and source; from the costs, or from ``known``."""
-    entry = (formulas() if known is None else known)[key]
+def formula(key: str, of_page: Mapping[str, Formula] | None = None) -> None:
+    """Draw a formula with its symbols and source; from the costs, or from ``of_page``."""
+    entry = (formulas() if of_page is None else of_page)[key]
     st.latex(entry.latex)
     st.caption(symbols(f"{entry.letters}.") + " " + " ".join(map(cited, entry.sources)))
 

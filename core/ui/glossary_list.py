@@ -40,18 +40,18 @@ QUERY = Text(
 
 def terms(view: View) -> None:
     """Draw the term that the link names, the search box, the letters, and the terms or all matches by kind."""
-    state, known = view.state, glossary.terms()
-    slug = TERM.with_(options={"": ALL} | {term.slug: term.name for term in known}).value(state)
+    state, all_terms = view.state, glossary.terms()
+    slug = TERM.with_(options={"": ALL} | {term.slug: term.name for term in all_terms}).value(state)
     chosen = glossary.term(slug)
     if chosen is not None:
         _card(chosen, state)
         if presenting():  # the definition alone
             return
     query = QUERY.draw(state)[: search.MAX_QUERY].strip()
-    letters = sorted({glossary.letter(term) for term in known})
+    letters = sorted({glossary.letter(term) for term in all_terms})
     letter = LETTER.with_(options={entry: entry for entry in (ALL, *letters)}).draw(state)
     if not query:
-        _table(view, [term for term in known if letter in (ALL, glossary.letter(term))])
+        _table(view, [term for term in all_terms if letter in (ALL, glossary.letter(term))])
         return
     hits = search.find(query, _MOST)
     if not hits:
@@ -62,7 +62,7 @@ def terms(view: View) -> None:
     for kind, group in by_kind(hits):
         st.subheader(KINDS.get(kind, kind), anchor=False)
         if kind == "Term":
-            fits = (term for term in known if letter in (ALL, glossary.letter(term)) and term.name in order)
+            fits = (term for term in all_terms if letter in (ALL, glossary.letter(term)) and term.name in order)
             _table(view, sorted(fits, key=lambda term: order.index(term.name)))
             continue
         with st.container(gap=None, key=f"atlas-found-{kind}"):

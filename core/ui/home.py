@@ -256,12 +256,12 @@ def _what_runs(view: View) -> None:
 def _live_list(view: View, live: Sequence[CheckpointSpec]) -> None:
     """Links to the live models by branch; below, where those come from that are no whole models trained here."""
     groups = dict.fromkeys([*BRANCH_TITLES, *(spec.branch for spec in live)])
-    filled = [(branch, own) for branch in groups if (own := [spec for spec in live if spec.branch == branch])]
-    widths = [max(20, *(len(spec.name) for spec in own)) for _, own in filled]  # a link does not wrap
-    for column, (branch, own) in zip(st.columns(widths), filled, strict=True):
+    filled = [(branch, specs) for branch in groups if (specs := [spec for spec in live if spec.branch == branch])]
+    widths = [max(20, *(len(spec.name) for spec in specs)) for _, specs in filled]  # a link does not wrap
+    for column, (branch, specs) in zip(st.columns(widths), filled, strict=True):
         with column, st.container(gap=None):
             st.markdown(f"**{plain(BRANCH_TITLES.get(branch, branch))}**")
-            for spec in own:
+            for spec in specs:
                 if branch in BRANCH_TITLES:
                     query = {"model": spec.slug} | ({"system": spec.system} if spec.system else {})
                     page_link(branch, plain(spec.name), query)
@@ -291,8 +291,8 @@ def _title_of(page: str, section: str) -> str:
     title = content(page).title
     for folder in (page, "branch"):
         try:
-            own = content(folder, section).title if section and section != "page" else title
+            section_title = content(folder, section).title if section and section != "page" else title
         except ContentUnusable:
             continue
-        return title if own == title else f"{title} › {own}"
+        return title if section_title == title else f"{title} › {section_title}"
     return title

@@ -442,8 +442,8 @@ def _forget_older(page: str, epoch: int) -> None:
 
 
 def _older(key: str, page: str, epoch: int) -> bool:
-    owner, _, rest = key.partition(".")
-    number, dot, _ = rest.partition(".")
+    owner, _, remainder = key.partition(".")
+    number, dot, _ = remainder.partition(".")
     return owner == page and dot == "." and number.isdigit() and int(number) != epoch
 
 
@@ -479,7 +479,7 @@ def without_masks(text: str) -> str:
 COPY: Component[Message] = Component("copy")
 
 
-def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None:
+def link_row(state: PageState, section: str = "", *, linkable: bool = True) -> None:
     """Draw the buttons that copy the link to this view, present it, and reset the page.
 
     The component of Copy link also stores the view in the visitor's own browser, where Home reads it, and puts a
@@ -487,21 +487,21 @@ def link_row(state: PageState, section: str = "", *, whole: bool = True) -> None
 
     Args:
         section: the one that is shown.
-        whole: whether a link can carry anything; else there is nothing to copy or to reset.
+        linkable: whether a link can carry anything; else there is nothing to copy or to reset.
     """
     query = urlencode(links.write_query(state.page, state.values)[0])
     data: dict[str, object] = {"tab": section, "query": query}
     if state.page != "home":
         data["page"] = state.page
-    if whole and (state.mends or (state.arrived and state.entered)):
+    if linkable and (state.mends or (state.arrived and state.entered)):
         state.replaces = True
     old = [st.query_params.to_dict()] * state.replaces + ([state.before] if state.before else [])
-    if whole and old:
+    if linkable and old:
         data["old"] = tuple(map(urlencode, old))
-    if whole:
+    if linkable:
         COPY.draw(state.key("copy"), data)
     mode_button()
-    if whole and st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
+    if linkable and st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
         st.session_state.pop(_slot(state.page), None)
         for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
             del st.session_state[name]  # also what survives links and Back, such as guesses

@@ -35,9 +35,9 @@ def accent(branch: str) -> str:
 
 def theme(branch: str = "") -> Theme:
     """The theme of the visitor's page, its sequential scale in the color of ``branch`` if one is given."""
-    own = theme_of(st.context.theme.type == "dark")
-    own = own.of(branch) if branch else own
-    return own.strong if presenting() else own
+    colors = theme_of(st.context.theme.type == "dark")
+    colors = colors.of(branch) if branch else colors
+    return colors.strong if presenting() else colors
 
 
 @cache
@@ -112,8 +112,8 @@ def plain(text: str) -> str:
 
 def pill(text: str) -> str:
     """The same for the label of a pill, where Streamlit takes an emoji before the first space as an icon."""
-    first, space, rest = plain(text).partition(" ")
-    return f"{first}\u00a0{rest}" if space and not any(map(str.isalnum, first)) else first + space + rest
+    first, space, remainder = plain(text).partition(" ")
+    return f"{first}\u00a0{remainder}" if space and not any(map(str.isalnum, first)) else first + space + remainder
 
 
 _MARK = re.compile(r"[\\`*_{}\[\]()<>#+\-.!|$~:&]")

@@ -573,10 +573,15 @@ class Text(Control[str]):
 
     def arriving(self, state: PageState) -> str | None:
         """What of the visitor's sentence, typed in another box, fits here."""
-        own = travelling_sentence()
-        if not self.sentence or not state.travels or own is None or (own.page, own.name) == (state.page, self.name):
+        sentence = travelling_sentence()
+        if (
+            not self.sentence
+            or not state.travels
+            or sentence is None
+            or (sentence.page, sentence.name) == (state.page, self.name)
+        ):
             return None
-        text = without_masks(own.text) if self.sentence == "plain" else own.text
+        text = without_masks(sentence.text) if self.sentence == "plain" else sentence.text
         fits = len(text) <= (self.most or MOST_TRAVELS) and (self.sentence != "masked" or "[MASK]" in text)
         return text if fits and text != self.default else None
 
@@ -627,11 +632,11 @@ MOST_TRAVELS = 300
 
 def _sentence_note(state: PageState, key: str, box: Text) -> None:
     """Say above the page where the sentence comes from, with a way back to the sample."""
-    own = travelling_sentence()
-    if own is None:
+    sentence = travelling_sentence()
+    if sentence is None:
         return
     with (state.above or st).container(horizontal=True, vertical_alignment="center", gap="small"):
-        title = content("home", "home").title if own.page == "home" else content(own.page).title
+        title = content("home", "home").title if sentence.page == "home" else content(sentence.page).title
         st.caption(f"{words('Your sentence')} {title}", width="content")
         st.button("Use the sample", key=f"{key}.own", type="tertiary", on_click=_use_sample, args=(key, box))
 

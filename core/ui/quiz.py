@@ -27,7 +27,7 @@ def ask(
     quiz: Quiz,
     key: str,
     *,
-    given: str | None = None,
+    initial: str | None = None,
     titled: bool = False,
     write: Callable[[str], str] = pill,
     send: Callable[[], None] | None = None,
@@ -35,7 +35,7 @@ def ask(
     """Draw the options, or a box to type in; what stands in it, None for nothing.
 
     Args:
-        given: the text that it begins with.
+        initial: the text that it begins with.
         titled: whether the question, which may be a visitor's, stands above already; otherwise it is Markdown of ours.
         write: an option as Markdown.
         send: called where the answer changes.
@@ -49,13 +49,13 @@ def ask(
     }
     answer: Answer | None
     if quiz.options and max(map(len, quiz.texts)) <= _MOST_PILL:
-        answer = st.pills(label, quiz.texts, default=given, format_func=write, wrap=True, **how)
+        answer = st.pills(label, quiz.texts, default=initial, format_func=write, wrap=True, **how)
     elif quiz.options:
-        at = None if given is None else quiz.texts.index(given)
+        at = None if initial is None else quiz.texts.index(initial)
         answer = st.radio(label, quiz.texts, index=at, format_func=write, **how)
     elif quiz.most:
         how |= {"placeholder": "Your answer, then Enter", "width": _WIDTH if quiz.most <= _WORD else "stretch"}
-        answer = st.text_input(label, given or "", max_chars=quiz.most, **how)
+        answer = st.text_input(label, initial or "", max_chars=quiz.most, **how)
     else:
         answer = st.number_input(label, value=None, format="%g", **how)
     return None if answer == "" else answer

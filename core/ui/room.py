@@ -275,17 +275,17 @@ def _answer(seat: Seat, question: Question) -> None:
         except AtlasError as error:
             st.caption(plain(str(error)))
             return
-    given: str | None = st.session_state[f"{key}.given"]
-    answer = clean(str(ask(question.quiz, key, given=given, titled=True) or ""))
-    if answer and answer != given:
+    stored: str | None = st.session_state[f"{key}.given"]
+    answer = clean(str(ask(question.quiz, key, initial=stored, titled=True) or ""))
+    if answer and answer != stored:
         try:
             if _rooms().answer(seat.code, seat.follower, question, answer):
-                st.session_state[f"{key}.given"] = given = answer
+                st.session_state[f"{key}.given"] = stored = answer
             else:
                 st.caption(words("Closed"))
         except AtlasError as error:
             st.caption(plain(str(error)))
-    if given:
+    if stored:
         st.caption(words("Answered"))
     elif question.covered:
         # In one element: Streamlit keeps a style alone beside the page, where a fragment does not take it back
@@ -413,5 +413,5 @@ def _question(question: Question) -> str:
     return f'<p class="atlas-question" role="status">{escape(question.quiz.text)}</p>'
 
 
-def _count(number: int, one: str, several: str) -> str:
-    return f"{number:,} {label(one if number == 1 else several)}"
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {label(singular if number == 1 else plural)}"

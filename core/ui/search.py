@@ -66,8 +66,8 @@ def _box(page: str) -> None:
         for hit in hits[:MOST]:
             hit_link(hit, f"{hit.kind} · {hit.line}", page)
         if len(hits) > MOST:
-            rest = {"q": query[:MAX_QUERY]}
-            page_link("glossary", "All results", rest, icon=":material/more_horiz:", here=page)
+            query_of_page = {"q": query[:MAX_QUERY]}
+            page_link("glossary", "All results", query_of_page, icon=":material/more_horiz:", here=page)
 
 
 def by_kind(hits: Iterable[Hit]) -> list[tuple[str, list[Hit]]]:

@@ -230,7 +230,7 @@ class Page:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 menus = st.container(horizontal=True, gap="small", width="content")
                 if framed:
-                    link_row(state, chosen, whole=bool(self.carried()))
+                    link_row(state, chosen, linkable=bool(self.carried()))
                     door(self.slug)
         if framed and step:
             page_link(step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:")

@@ -56,10 +56,17 @@ def run_data(run: Overview) -> dict[str, Any]:
     return {
         "lanes": [_lane(lane) for lane in run.lanes],
         "answers": [
-            {"position": one.position, "tokens": one.tokens, "probabilities": _rounded(one.probabilities)}
-            for one in run.answers
+            {
+                "position": prediction.position,
+                "tokens": prediction.tokens,
+                "probabilities": _rounded(prediction.probabilities),
+            }
+            for prediction in run.answers
         ],
-        "lens": [{"tokens": one.tokens, "probabilities": _rounded(one.probabilities)} for one in run.by_layer],
+        "lens": [
+            {"tokens": prediction.tokens, "probabilities": _rounded(prediction.probabilities)}
+            for prediction in run.by_layer
+        ],
         "vocabulary": run.vocabulary,
     }
 
@@ -184,8 +191,8 @@ def transformer(view: View) -> None:
         if spec.offers("rewrites"):
             with st.popover(TASK.label):
                 task = TASK.with_(options=task_names(spec)).draw(state, tag=spec.slug)
-        own = "plain" if spec.offers("rewrites") else "any"
-        text = TEXT.with_(default=view.words.front["samples"][side], sentence=own).draw(state, tag=side)
+        kept_sentence = "plain" if spec.offers("rewrites") else "any"
+        text = TEXT.with_(default=view.words.front["samples"][side], sentence=kept_sentence).draw(state, tag=side)
     shown = text.partition("[MASK]")[0] if spec.offers("continues") else text
     if not shown.strip():
         shown = text
@@ -258,7 +265,7 @@ def _step(view: View, slug: str, number: int, run: Overview, side: str, names: M
     norm = "norm first" if lane.pre_norm else "norm last"
     positions = any(name.endswith("position") for name in lane.embedding)
     variants = [side, norm, *([] if positions else ["relative"])]
-    part = next((found for one in variants if words.has(found := f"{slug}: {one}")), slug)
+    part = next((part_name for variant in variants if words.has(part_name := f"{slug}: {variant}")), slug)
     shapes = f"{slug}: shapes relative" if part.endswith("relative") else f"{slug}: shapes"
     return {
         "slug": slug,

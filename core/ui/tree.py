@@ -366,10 +366,10 @@ def _counted(system: System, size: str, parameters: int) -> str:
 def _no_tree(system: System) -> None:
     """Draw the reason why there is none, with a link to the nearest ancestor that has one."""
     info(system.undisclosed, icon=":material/visibility_off:")
-    known = {other.slug: other for other in catalogue.systems()}
-    forebear = known.get(system.parent or "")
+    systems = {other.slug: other for other in catalogue.systems()}
+    forebear = systems.get(system.parent or "")
     while forebear is not None and not forebear.sizes:
-        forebear = known.get(forebear.parent or "")
+        forebear = systems.get(forebear.parent or "")
     if forebear is not None:
         page_link(
             forebear.branch,

@@ -253,10 +253,10 @@ def test_the_second_segment_is_another_in_half_of_the_pairs(files: Path, task: s
 def test_lines_and_single_texts_ask_nothing(files: Path) -> None:
     _, train, _ = prepared(files)
     line = int(np.flatnonzero(train.document < 0)[0])
-    a, b, label = Pairs(train, "next").draw(line, np.random.default_rng(0))
+    a, b, label = Pairs(train, "next").sample(line, np.random.default_rng(0))
     assert (b, label) == (None, NO_LABEL)
     assert a.tolist() == train.chunk(line).tolist()
-    assert Pairs(train, "").draw(0, np.random.default_rng(0)).label == NO_LABEL
+    assert Pairs(train, "").sample(0, np.random.default_rng(0)).label == NO_LABEL
 
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "two", "dogs", "run", "past", "old", "trees", "near"]

@@ -57,9 +57,9 @@ def head_ablation(view: View) -> None:
         if len(kinds) > 1:
             help = view.words.part("Streams") if streams else None
             kind = MAP.with_(options=kinds, default=kind, help=help).draw(state, tag=f"off.{spec.slug}")
-        own = {code: effect for code, effect in effects.items() if effect.head.kind == kind}
-        _grid(own, kinds[kind], ablated, slot, spec, view)
-        _buttons(own, ablated, slot, view)
+        shown_effects = {code: effect for code, effect in effects.items() if effect.head.kind == kind}
+        _grid(shown_effects, kinds[kind], ablated, slot, spec, view)
+        _buttons(shown_effects, ablated, slot, view)
     with right:
         _answers(ablation, spec, view, task, text)
     names = {code: (f"{kinds[e.head.kind]}, " if len(kinds) > 1 else "") + _name(e.head) for code, e in effects.items()}
@@ -70,7 +70,7 @@ def head_ablation(view: View) -> None:
     now = tuple(st.session_state[slot])
     state.set(off=None if now == (next(iter(effects)),) else now)
     view.try_and_notice()
-    _sharp(own, spec, view)
+    _sharp(shown_effects, spec, view)
     rows = []
     for effect in effects.values():
         row: dict[str, str | int | float | None] = {"attention": kinds[effect.head.kind]} if len(kinds) > 1 else {}
@@ -136,11 +136,11 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
     st.markdown(f"{sentence}.")
 
 
-def _grid(own: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: CheckpointSpec, view: View) -> None:
+def _grid(effects: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: CheckpointSpec, view: View) -> None:
     """Draw the change in bits (KL) without each head of one kind; a click ablates a head, or restores it."""
-    heads = [effect.head for effect in own.values()]
+    heads = [effect.head for effect in effects.values()]
     bits = np.zeros((1 + max(head.layer for head in heads), 1 + max(head.head for head in heads)), dtype=np.float32)
-    for effect in own.values():
+    for effect in effects.values():
         bits[effect.head.layer, effect.head.head] = effect.bits
     most, kind = heads[0], heads[0].kind
     panel = Panel(
@@ -169,12 +169,12 @@ def _grid(own: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: 
     panel.draw(view.state, **clicks(panel.key(view.state), bits.size, switch))
 
 
-def _buttons(own: Effects, ablated: tuple[Head, ...], slot: str, view: View) -> None:
+def _buttons(effects: Effects, ablated: tuple[Head, ...], slot: str, view: View) -> None:
     """Draw buttons that ablate exactly the heads they name."""
-    heads = sorted(effect.head for effect in own.values())
-    most = next(iter(own.values())).head
-    idle = min(own.values(), key=lambda effect: effect.bits * 20 - (effect.sharpness or 0.0))
-    rest = [head for head in heads if head not in ablated]
+    heads = sorted(effect.head for effect in effects.values())
+    most = next(iter(effects.values())).head
+    idle = min(effects.values(), key=lambda effect: effect.bits * 20 - (effect.sharpness or 0.0))
+    others = [head for head in heads if head not in ablated]
 
     def button(label: str, name: str, to_ablate: list[Head], disabled: bool = False, help: str | None = None) -> None:
         key, change = view.state.key(f"off.{name}"), {slot: list(map(_code, to_ablate))}
@@ -186,26 +186,28 @@ def _buttons(own: Effects, ablated: tuple[Head, ...], slot: str, view: View) -> 
             button(f"Sharp, little effect: {_code(idle.head)[1:]}", "idle", [idle.head])
         with st.popover("Many heads"):
             help = view.words.part("All others")
-            button("Ablate all others", "keep", rest, disabled=len(rest) == len(heads), help=help)
+            button("Ablate all others", "keep", others, disabled=len(others) == len(heads), help=help)
             for layer in sorted({head.layer for head in heads}):
                 button(f"Layer {layer + 1}", f"layer.{layer}", [head for head in heads if head.layer == layer])
             button("Ablate none", "none", [], disabled=not ablated)
 
 
-def _sharp(own: Effects, spec: CheckpointSpec, view: View) -> None:
+def _sharp(effects: Effects, spec: CheckpointSpec, view: View) -> None:
     """Draw sharpness against effect, if sharpness is known."""
-    known = [effect for effect in own.values() if effect.sharpness is not None]
-    if not known:
+    measured = [effect for effect in effects.values() if effect.sharpness is not None]
+    if not measured:
         return
-    sharpness, bits = [effect.sharpness or 0.0 for effect in known], [effect.bits for effect in known]
-    names = [_name(effect.head) for effect in known]
+    sharpness, bits = [effect.sharpness or 0.0 for effect in measured], [effect.bits for effect in measured]
+    names = [_name(effect.head) for effect in measured]
     with st.expander(view.words.label("sharp"), expanded=True):
         Panel(
             f"{spec.slug}-sharpness",
             f"{spec.name}: {view.words.label('sharpness')}",
             sharp_and_idle(names, sharpness, bits, accent(spec.branch), theme=theme()),
             view.words.part("Alt: sharpness"),
-            Table.from_columns({"head": [_code(e.head) for e in known], "sharpness": sharpness, "change, bits": bits}),
+            Table.from_columns(
+                {"head": [_code(e.head) for e in measured], "sharpness": sharpness, "change, bits": bits}
+            ),
             note=view.words.part("Sharp"),
         ).draw(view.state)
 

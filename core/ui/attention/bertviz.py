@@ -143,8 +143,8 @@ def _chosen(
         linked = (layer or layers[0], *dict.fromkeys(on)) if layer or on else ()
 
     def fits(numbers: Numbers) -> bool:
-        known = not numbers or (numbers[0] in layers and set(numbers[1:]) <= set(heads))
-        return known and (drawing == "head" or len(numbers) in (0, 2))
+        exist = not numbers or (numbers[0] in layers and set(numbers[1:]) <= set(heads))
+        return exist and (drawing == "head" or len(numbers) in (0, 2))
 
     first, now = chosen_inside(
         "bertviz",

@@ -122,8 +122,8 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         draw_step(block, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse, selection=selection)
     if presenting():  # the step's text is the one line
         return
-    two = any(step.name == "second stream" for step in block.steps)
-    view.try_and_notice("two streams" if two else "norm first" if block.pre_norm else "norm last")
+    two_streams = any(step.name == "second stream" for step in block.steps)
+    view.try_and_notice("two streams" if two_streams else "norm first" if block.pre_norm else "norm last")
     if spec.offers("classifies texts"):
         view.note("Adapters")
     if spec.offers("two streams"):

@@ -103,7 +103,11 @@ def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atte
         view.note("Streams")
         return None
     pairs = spec.offers("two texts")
-    other = _another(spec, lambda one: one.offers("two texts") if pairs else one.family.side == spec.family.side, view)
+    other = _another(
+        spec,
+        lambda candidate: candidate.offers("two texts") if pairs else candidate.family.side == spec.family.side,
+        view,
+    )
     if other is None:
         if not pairs:
             view.note("Same tokens")
@@ -128,7 +132,7 @@ def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> A
     The output is the selected model's; the other model is teacher-forced on it.
     """
     spec = chosen.spec
-    other = _another(spec, lambda one: one.offers("rewrites"), view)
+    other = _another(spec, lambda candidate: candidate.offers("rewrites"), view)
     if other is None:
         return None
     ours, theirs = task_names(spec), task_names(other)

@@ -93,10 +93,10 @@ def _scores(spec: CheckpointSpec) -> dict[str, Grid]:
     """The scores (L, H) of the self-attention over the input, and the effect of each head's ablation in bits."""
     scores: dict[str, Grid] = dict(rolefiles.roles(spec.slug))
     effects = {head: effect.mean for head, effect in rolefiles.effects(spec.slug).items()}
-    own = {head: mean for head, mean in effects.items() if head.kind == spec.family.streams[0]}
-    if own:
-        bits = np.zeros((1 + max(head.layer for head in own), 1 + max(head.head for head in own)))
-        for head, mean in own.items():
+    means = {head: mean for head, mean in effects.items() if head.kind == spec.family.streams[0]}
+    if means:
+        bits = np.zeros((1 + max(head.layer for head in means), 1 + max(head.head for head in means)))
+        for head, mean in means.items():
             bits[head.layer, head.head] = mean
         scores[EFFECT] = bits
     return scores

@@ -153,8 +153,8 @@ def _picture(shown: Shown, spec: CheckpointSpec, selection: Selection, view: Vie
     elif step.name == "weights" and computed is not None:
         figure = figures.weights(values, computed, shown.rows, shown.columns, token, theme=look)
     else:
-        known = values if computed is None else np.where(computed, values, np.float32(np.nan))
-        figure = figures.score_map(known, shown.rows, shown.columns, token, theme=look)
+        unmasked = values if computed is None else np.where(computed, values, np.float32(np.nan))
+        figure = figures.score_map(unmasked, shown.rows, shown.columns, token, theme=look)
     of = f", {shown.head}" if shown.head else ""
     legend = _legend(shown, view)
     chosen = f"“{shown.rows[token]}”, " + view.words.part("Selected", token=token + 1) if token is not None else ""

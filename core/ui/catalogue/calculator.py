@@ -158,10 +158,10 @@ def choose_plan(
 
 def choose_device(state: PageState) -> tuple[str, Device | None]:
     """Draw the menu of devices; return the name, and the device's data if known."""
-    known = devices()
-    names = {slug: f"{device.name} · {device.memory:g} GB" for slug, device in known.items()}
+    devices_by_slug = devices()
+    names = {slug: f"{device.name} · {device.memory:g} GB" for slug, device in devices_by_slug.items()}
     slug = DEVICE.with_(options=names | {OWN: "Other device"}).draw(state)
-    device = known.get(slug)
+    device = devices_by_slug.get(slug)
     return ("other device" if device is None else device.name), device
 
 

@@ -37,20 +37,20 @@ def memory(view: View) -> None:
         chosen, menu = calculator.choose(state), st.container()
         name, device = calculator.choose_device(state)
         box = calculator.MEMORY.with_(default=device.memory if device else calculator.MEMORY.default)
-        known = (box,) if device else ()  # what only the visitor knows is no setting
+        memory_box = (box,) if device else ()  # what only the visitor knows is no setting
         gigabytes = 0.0 if device else box.draw(state, tag=name)
         use, count, tag = USE.draw(state), chosen.root.parameters, f"{chosen.tag}.{name}"
         plan = fit.Plan()
         if use == "run":
             bits = BITS.with_(label="Bits per weight").draw(state)
             with menu:
-                values = settings_menu(state, *known, chosen.length, calculator.BATCH, tag=tag)
+                values = settings_menu(state, *memory_box, chosen.length, calculator.BATCH, tag=tag)
             gigabytes = values.get(box.name, gigabytes)
             request = (bits, values[calculator.LENGTH.name], values[calculator.BATCH.name])
             bars = [Bar("your settings", fit.inference_memory(count, chosen.shape, *request).parts, chosen=True)]
             remedies = fit.inference_remedies(count, chosen.shape, *request, gigabytes)
         else:
-            plan, values = calculator.choose_plan(state, chosen, menu, *known, tag=tag)
+            plan, values = calculator.choose_plan(state, chosen, menu, *memory_box, tag=tag)
             gigabytes = values.get(box.name, gigabytes)
             bars = stage_bars(chosen, plan)
             remedies = fit.training_remedies(count, chosen.shape, plan, gigabytes)

@@ -68,18 +68,20 @@ def parameters(view: View) -> None:
 
 def _boxes(state: PageState, origin: Configuration, tag: str) -> dict[str, Any]:
     """Draw all boxes, most of them as settings; the values by the configuration's fields."""
-    own = {field: box.with_(default=getattr(origin, field)) for field, box in BOXES.items()}
-    own["decoder_layers"] = own["decoder_layers"].with_(default=origin.decoder_layers or origin.layers)
-    own["inner"] = own["inner"].with_(label=f"Expert size (0: {own['ffn'].standing(state, own['ffn'].slot(tag)):,})")
+    boxes = {field: box.with_(default=getattr(origin, field)) for field, box in BOXES.items()}
+    boxes["decoder_layers"] = boxes["decoder_layers"].with_(default=origin.decoder_layers or origin.layers)
+    boxes["inner"] = boxes["inner"].with_(
+        label=f"Expert size (0: {boxes['ffn'].standing(state, boxes['ffn'].slot(tag)):,})"
+    )
 
     def standing(field: str) -> Any:
-        return own[field].standing(state, own[field].slot(tag))
+        return boxes[field].standing(state, boxes[field].slot(tag))
 
     left_out = {field for field, shows in _NEEDS.items() if not shows(standing)}
-    rest = {field: box for field, box in own.items() if field not in {*_FIRST, *left_out}}
-    values = settings_menu(state, *rest.values(), tag=tag)  # high on the page, so that it opens below the answer
-    drawn = {field: own[field].draw(state, tag=tag) for field in _FIRST}
-    return drawn | {field: values[box.name] for field, box in rest.items()}
+    settings = {field: box for field, box in boxes.items() if field not in {*_FIRST, *left_out}}
+    values = settings_menu(state, *settings.values(), tag=tag)  # high on the page, so that it opens below the answer
+    drawn = {field: boxes[field].draw(state, tag=tag) for field in _FIRST}
+    return drawn | {field: values[box.name] for field, box in settings.items()}
 
 
 def _answer(

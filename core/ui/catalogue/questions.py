@@ -32,10 +32,10 @@ MEASURE = Choice(name="measure", label="Measured on", options={})
 
 def question_panel(view: View) -> None:
     state = view.state
-    known = {question.slug: question for question in questions()}
+    by_slug = {question.slug: question for question in questions()}
     left, right = st.columns((3, 8), gap="small")
     with left:
-        question = known[QUESTION.with_(options={slug: entry.title for slug, entry in known.items()}).draw(state)]
+        question = by_slug[QUESTION.with_(options={slug: entry.title for slug, entry in by_slug.items()}).draw(state)]
     with right:
         case_menu = CASE.with_(options={case.slug: case.title for case in question.cases})
         former, latter = st.columns(2, gap="small") if len(question.cases) > 1 else (right, right)
@@ -171,8 +171,8 @@ def _color(system: str) -> str:
 
 def _colors(figures: Sequence[Result]) -> dict[str, str]:
     """Colors of the rows: the paper's own system, the one with most rows, in its accent, the others gray."""
-    own = {row.system for row in figures if row.system == row.paper} or {figures[0].system}
-    return {name(row.system): _color(row.system) if row.system in own else theme().muted for row in figures}
+    colored = {row.system for row in figures if row.system == row.paper} or {figures[0].system}
+    return {name(row.system): _color(row.system) if row.system in colored else theme().muted for row in figures}
 
 
 QUESTIONS = Section("questions", question_panel, (QUESTION, CASE, MEASURE))

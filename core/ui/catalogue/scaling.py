@@ -36,7 +36,7 @@ def draw_scaling(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         parameters, tokens = 1e9 * PARAMETERS.draw(state), 1e9 * TOKENS.draw(state)
     compute = 6 * parameters * tokens
-    known = laws()
+    fitted = laws()
     view.say(
         "Answer",
         compute=in_operations(compute),
@@ -45,11 +45,11 @@ def draw_scaling(view: View) -> None:
     )
     left, right = st.columns(2, gap="large")
     with left:
-        _along_the_budget(view, known, compute, parameters)
+        _along_the_budget(view, fitted, compute, parameters)
     with right:
-        _by_compute(view, known, compute)
+        _by_compute(view, fitted, compute)
     rows: list[TableRow] = []
-    for law in known.values():
+    for law in fitted.values():
         best, texts = law.split(compute)
         loss, least = law.loss(parameters, tokens), law.loss(best, texts)
         growth = f"N ∝ C^{law.exponent:.2f}"
@@ -74,13 +74,13 @@ def _sizes(amounts: Sequence[float]) -> Json:
     return {"type": "log", "tickvals": ticks, "ticktext": [whole(short(tick)) for tick in ticks]}
 
 
-def _along_the_budget(view: View, known: dict[str, Law], compute: float, parameters: float) -> None:
+def _along_the_budget(view: View, fitted: dict[str, Law], compute: float, parameters: float) -> None:
     """The loss of every N that spends the budget on D = C / 6 N."""
     low, high = parameters / 100, parameters * 100
     sizes = [low * (high / low) ** (i / (_POINTS - 1)) for i in range(_POINTS)]
     lines = [
         Line(law.name, sizes, [law.loss(n, compute / (6 * n)) for n in sizes], _colors()[at], DASHES[at])
-        for at, law in enumerate(known.values())
+        for at, law in enumerate(fitted.values())
     ]
     figure = line_chart(
         lines,
@@ -92,7 +92,7 @@ def _along_the_budget(view: View, known: dict[str, Law], compute: float, paramet
         xaxis=_sizes(sizes),
         theme=theme(),
     )
-    alt = view.words.part("Alt: budget", minima="; ".join(_minimum(law, sizes, compute) for law in known.values()))
+    alt = view.words.part("Alt: budget", minima="; ".join(_minimum(law, sizes, compute) for law in fitted.values()))
     table = Table.from_columns({"parameters": sizes} | {line.name: list(line.values) for line in lines})
     Panel("scaling-budget", view.words.label("budget"), figure, alt, table, heading=True).draw(view.state)
 
@@ -102,12 +102,12 @@ def _minimum(law: Law, sizes: list[float], compute: float) -> str:
     return f"{law.name} {short(round(best))}"
 
 
-def _by_compute(view: View, known: dict[str, Law], compute: float) -> None:
+def _by_compute(view: View, fitted: dict[str, Law], compute: float) -> None:
     """The best N by compute on logarithmic axes."""
     budgets = [compute * 10 ** (power / 4) for power in range(-16, 17)]
     lines = [
         Line(law.name, budgets, [law.split(c)[0] for c in budgets], _colors()[at], DASHES[at])
-        for at, law in enumerate(known.values())
+        for at, law in enumerate(fitted.values())
     ]
     figure = line_chart(
         lines,
@@ -120,7 +120,7 @@ def _by_compute(view: View, known: dict[str, Law], compute: float) -> None:
         yaxis=_sizes([size for line in lines for size in line.values if size]),
         theme=theme(),
     )
-    best = "; ".join(f"{law.name} {short(round(law.split(compute)[0]))}" for law in known.values())
+    best = "; ".join(f"{law.name} {short(round(law.split(compute)[0]))}" for law in fitted.values())
     table = Table.from_columns({"operations": budgets} | {line.name: list(line.values) for line in lines})
     alt = view.words.part("Alt: compute", best=best)
     Panel("scaling-compute", view.words.label("best"), figure, alt, table, heading=True).draw(view.state)

@@ -42,11 +42,11 @@ def sizes(view: View) -> None:
     """Draw the bars of the chosen systems, and offer the costs of all and the published figures that differ."""
     state = view.state
     unbuilt()
-    known = {system.slug: system for system in catalogue.systems() if anatomy.counts(system.slug)}
+    systems = {system.slug: system for system in catalogue.systems() if anatomy.counts(system.slug)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = CHOSEN.with_(options={slug: system.name for slug, system in known.items()}).draw(state)
+        chosen = CHOSEN.with_(options={slug: system.name for slug, system in systems.items()}).draw(state)
         shares, every = SHARES.draw(state), EVERY.draw(state)
-    _bars(view, [known[slug] for slug in chosen], shares, every)
+    _bars(view, [systems[slug] for slug in chosen], shares, every)
     raw = [
         _figures(system, size)
         for system in catalogue.systems()

@@ -119,23 +119,26 @@ def _node(entry: Entry, index: Mapping[str, int]) -> dict[str, Any]:
 def _packed(drawing: Drawing, shown: Sequence[Entry], axis: str) -> dict[str, Any]:
     signs = key(shown, drawing.width, sizes=axis == "branch")
     below = max((sign.y + max(LINE / 2, sign.r + 3) for sign in signs), default=0.0)
-    one = _rounded
+    rounded = _rounded
     return {
-        "width": one(drawing.width),
-        "height": one(drawing.height),
-        "below": one(below),
+        "width": rounded(drawing.width),
+        "height": rounded(drawing.height),
+        "below": rounded(below),
         "x0": drawing.x0,
         "step": drawing.step,
         "marks": [
-            [one(v) for v in (m.x, m.y, m.r, m.low, *((m.label.left, m.label.top, m.label.width) if m.label else ()))]
+            [
+                rounded(v)
+                for v in (m.x, m.y, m.r, m.low, *((m.label.left, m.label.top, m.label.width) if m.label else ()))
+            ]
             for m in drawing.marks
         ],
         "bands": [
-            {"color": accent(str(b.branch)), "title": b.title, "top": one(b.top), "height": one(b.height)}
+            {"color": accent(str(b.branch)), "title": b.title, "top": rounded(b.top), "height": rounded(b.height)}
             for b in drawing.bands
         ],
-        "years": [[one(x), text] for x, text in drawing.years],
-        "levels": [[one(y), text] for y, text in drawing.levels],
+        "years": [[rounded(x), text] for x, text in drawing.years],
+        "levels": [[rounded(y), text] for y, text in drawing.levels],
         "key": [_sign(sign, drawing.height) for sign in signs],
     }
 

@@ -159,8 +159,8 @@ def _side(pieces: Sequence[Piece], amount: int) -> Cell:
     parts: list[Part] = []
     for piece in pieces[:_MOST]:
         parts += [Code(piece.path or piece.cls), _tensors(piece)]
-    if (rest := len(pieces) - _MOST) > 0:
-        parts.append(f"and {rest} more {'module' if rest == 1 else 'modules'}")
+    if (unlisted := len(pieces) - _MOST) > 0:
+        parts.append(f"and {unlisted} more {'module' if unlisted == 1 else 'modules'}")
     return (*parts, f"{amount:,} parameters" if amount else "no own parameters")
 
 

@@ -289,10 +289,10 @@ def side_by_side(view: View) -> None:
 def _costs(view: View, pair: Pair) -> None:
     """Draw size and, as far as both cards state it, quality of two masked language models, and their ratio."""
     first, second = pair
-    one, other = (session.checkpoint(spec.slug).model for spec in pair)
+    first_model, second_model = (session.checkpoint(spec.slug).model for spec in pair)
     costs: list[tuple[str, float, float, Callable[[float], str]]] = [
-        ("layers", one.config.num_hidden_layers, other.config.num_hidden_layers, "{:.0f}".format),
-        ("parameters", one.num_parameters(), other.num_parameters(), lambda count: short(int(count))),
+        ("layers", first_model.config.num_hidden_layers, second_model.config.num_hidden_layers, "{:.0f}".format),
+        ("parameters", first_model.num_parameters(), second_model.num_parameters(), lambda count: short(int(count))),
     ]
     measures = [{(m.name, m.on): m for m in spec.card.measures} if spec.card else {} for spec in pair]
     for what, left in measures[0].items():

@@ -40,13 +40,13 @@ def draw_tasks(view: DemoView) -> None:
     if shown:
         _all_tasks(view, text, list(offered.values()))
     model = view.checkpoint.model
-    whole = sum(value.numel() for value in model.backbone.parameters()) + info.trained
+    total = sum(value.numel() for value in model.backbone.parameters()) + info.trained
     view.how_it_works(
         "Cost",
         "How it works",
         trained=f"{info.trained:,}",
-        whole=f"{whole:,}",
-        share=f"{100 * info.trained / whole:.1f}",
+        whole=f"{total:,}",
+        share=f"{100 * info.trained / total:.1f}",
         alone=f"{info.trained_alone:,}",
         tasks=len(offered),
         size=model.config.adapter_size,

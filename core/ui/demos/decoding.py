@@ -64,9 +64,9 @@ def decoding_of(state: PageState, length: Integer = LENGTH) -> Decoding:
 
 def decoding_changed(state: PageState, length: Integer = LENGTH) -> int:
     """How many of the controls that are drawn, and of “Guess first” below them, differ from their defaults."""
-    own = {"sample": (TEMPERATURE, TOP_K, TOP_P), "beam": (BEAMS,)}.get(STRATEGY.standing(state), ())
-    changed = differing(state, STRATEGY, *own, COVER) + differing(state, length, tag=str(length.default))
-    return changed + (differing(state, SEED, tag="decoding") if TEMPERATURE in own else 0)
+    of_strategy = {"sample": (TEMPERATURE, TOP_K, TOP_P), "beam": (BEAMS,)}.get(STRATEGY.standing(state), ())
+    changed = differing(state, STRATEGY, *of_strategy, COVER) + differing(state, length, tag=str(length.default))
+    return changed + (differing(state, SEED, tag="decoding") if TEMPERATURE in of_strategy else 0)
 
 
 def effective(decoding: Decoding) -> Decoding:

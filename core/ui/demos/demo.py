@@ -76,10 +76,10 @@ class DemoView(View):
         return session.checkpoint(self.spec.slug)
 
     def computed(
-        self, doing: str, compute: Callable[Concatenate[Checkpoint, P], T], *given: P.args, **more: P.kwargs
+        self, doing: str, compute: Callable[Concatenate[Checkpoint, P], T], *arguments: P.args, **more: P.kwargs
     ) -> T:
         """The cached result of ``compute`` for the live model; ``doing`` names the task in the spinner."""
-        return session.computed(doing, compute, self.spec.slug, *given, **more)
+        return session.computed(doing, compute, self.spec.slug, *arguments, **more)
 
     def uncovered(self, label: str, judge: Judge, *question: object, **how: Any) -> bool:
         """Whether the answer to ``question`` may be drawn: :func:`~core.ui.demos.cover.uncovered` of this demo."""
@@ -97,8 +97,8 @@ class DemoView(View):
     def settings(self, *controls: Control[Any], tag: str = "") -> dict[str, Any]:
         """Draw the menu of settings and “Guess first”, with help from the content file; the values by name."""
         helps = self.words.front.get("help", {})
-        own = [control.with_(help=helps.get(control.name, control.help)) for control in controls]
-        return settings_menu(self.state, *own, explained(), tag=tag)
+        with_help = [control.with_(help=helps.get(control.name, control.help)) for control in controls]
+        return settings_menu(self.state, *with_help, explained(), tag=tag)
 
     def picture(
         self,
@@ -217,8 +217,8 @@ def paragraph(parts: Iterable[tuple[str, str]], style: str, label: str = "") -> 
         label: what the texts are, small on a line above them.
     """
     spans = "".join(
-        f'<span style="{own}">{text}</span>' if own else text
-        for text, own in ((html.escape(text).replace("\n", "<br>"), own) for text, own in parts)
+        f'<span style="{span_style}">{text}</span>' if span_style else text
+        for text, span_style in ((html.escape(text).replace("\n", "<br>"), span_style) for text, span_style in parts)
     )
     above = f"<small>{html.escape(label)}</small><br>" if label else ""
     return f'<p dir="auto" style="overflow-wrap:anywhere;{style}">{above}{spans}</p>'

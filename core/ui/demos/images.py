@@ -60,8 +60,8 @@ def _cosines(pairs: str, seed: int, captions: tuple[str, ...]) -> NDArray[np.flo
 
 @session.cached("running-the-model")
 def _chances(pairs: str, seed: int, image: int, classes: tuple[str, ...], prompt: str) -> list[float]:
-    found = image_text.zero_shot(image_text.model(), _drawn(pairs, seed)[1][image : image + 1], classes, [prompt])
-    return [float(chance) for chance in found[0]]
+    chances = image_text.zero_shot(image_text.model(), _drawn(pairs, seed)[1][image : image + 1], classes, [prompt])
+    return [float(chance) for chance in chances[0]]
 
 
 def draw_images(view: View) -> None:
@@ -80,13 +80,13 @@ def draw_images(view: View) -> None:
     captions = tuple(scene.caption("a {size} {color} {shape}") for scene in scenes)
     left, right = st.columns([1.25, 1], gap="large")
     with left:
-        cosines, own = _cosines(pairs, seed, captions), np.eye(COUNT, dtype=bool)
+        cosines, diagonal = _cosines(pairs, seed, captions), np.eye(COUNT, dtype=bool)
         columns = [str(number) for number in range(1, COUNT + 1)]
         Panel(
             "similarity",
             words.label("similarity"),
-            pair_matrix(cosines, captions, columns, own, cosines=True, images=images, theme=theme()),
-            pair_words(cosines, own, words.label("similarity")),
+            pair_matrix(cosines, captions, columns, diagonal, cosines=True, images=images, theme=theme()),
+            pair_words(cosines, diagonal, words.label("similarity")),
             Table(
                 ("caption", *(f"image {number}" for number in columns)),
                 tuple((caption, *map(float, row)) for caption, row in zip(captions, cosines, strict=True)),
@@ -134,10 +134,10 @@ def _accuracy(view: View, measures: Sequence[Measure]) -> None:
     for measure in measures:
         values.setdefault("never named" if "held out" in measure.on else "named", {})[measure.name] = measure.value
     prompts = [*image_text.PROMPTS, "mean of the prompts"]
-    shares = {name: [own[prompt] / 100 for prompt in prompts] for name, own in sorted(values.items())}
+    shares = {name: [by_prompt[prompt] / 100 for prompt in prompts] for name, by_prompt in sorted(values.items())}
     series = [
-        Series(name, own, color, hatch, texts=[percent(share) for share in own])
-        for (name, own), color, hatch in zip(shares.items(), theme().categorical, ("", "/"), strict=False)
+        Series(name, of_prompts, color, hatch, texts=[percent(share) for share in of_prompts])
+        for (name, of_prompts), color, hatch in zip(shares.items(), theme().categorical, ("", "/"), strict=False)
     ]
     texts = [prompt.replace("{}", "red circle") for prompt in prompts]
     rows = tuple(zip(texts, *shares.values(), strict=True))
@@ -145,7 +145,7 @@ def _accuracy(view: View, measures: Sequence[Measure]) -> None:
         "prompts",
         view.words.label("prompts"),
         bars([label(text) for text in texts], series, theme(), end=1.25, height=300),
-        "; ".join(f"{prompt}: {percent(many)}, {percent(one)}" for prompt, many, one in rows),
+        "; ".join(f"{prompt}: {percent(many)}, {percent(single)}" for prompt, many, single in rows),
         Table(("prompt", *(f"pairs {name}" for name in shares)), rows),
         note=view.words.part(
             "Baselines",

@@ -86,8 +86,8 @@ def _verdict(guess: str, gap: Sequence[MaskPrediction], tokens: Sequence[Token])
     truth = "" if originals[0].special else "".join(token.original for token in originals)
     if len(gap) == 1:
         return verdict(guess, gap[0].tokens, gap[0].probabilities, truth)
-    whole = "".join(prediction.tokens[0].removeprefix("##") for prediction in gap)
+    word = "".join(prediction.tokens[0].removeprefix("##") for prediction in gap)
     chance = 1.0
     for prediction in gap:
         chance *= prediction.probabilities[0]
-    return verdict(guess, (whole,), (chance,), truth)
+    return verdict(guess, (word,), (chance,), truth)

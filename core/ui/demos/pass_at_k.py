@@ -26,10 +26,16 @@ def pass_at_k(view: View) -> None:
         text, n = PASSED.draw(state), SAMPLES.draw(state)
         k = K.with_(high=n, default=min(K.default, n)).draw(state)
     counts = passed(text, n)
-    found, ks = estimate(counts, n), list(range(1, n + 1))
+    estimates, ks = estimate(counts, n), list(range(1, n + 1))
     lines = [
-        Line(words.label("unbiased"), ks, found.unbiased.tolist(), accent("decoder"), spread=found.deviation.tolist()),
-        Line(words.label("naive"), ks, found.naive.tolist(), look.muted, "dash"),
+        Line(
+            words.label("unbiased"),
+            ks,
+            estimates.unbiased.tolist(),
+            accent("decoder"),
+            spread=estimates.deviation.tolist(),
+        ),
+        Line(words.label("naive"), ks, estimates.naive.tolist(), look.muted, "dash"),
     ]
     figure = line_chart(
         lines,
@@ -43,7 +49,7 @@ def pass_at_k(view: View) -> None:
         theme=look,
     )
     columns = ("k", "unbiased", "standard deviation", "naive", "mean of the naive estimate")
-    series = (found.unbiased, found.deviation, found.naive, found.naive_mean)
+    series = (estimates.unbiased, estimates.deviation, estimates.naive, estimates.naive_mean)
     table = Table(columns, tuple(zip(ks, *(values.tolist() for values in series), strict=True)))
     Panel("pass-at-k", words.label("picture"), figure, line_alt(lines, words.label("rate"), []), table).draw(state)
     at = [float(values[k - 1]) for values in series]

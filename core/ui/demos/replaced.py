@@ -31,8 +31,8 @@ SEED = Seed()
 def draw_replaced(view: DemoView) -> None:
     spec, state = view.spec, view.state
     if "generator" not in spec.parts:
-        own = TEXT.with_(default=OWN_SAMPLE).draw(state, tag="replaced")
-        _show(view, view.computed("running-the-discriminator", detect, own))
+        typed = TEXT.with_(default=OWN_SAMPLE).draw(state, tag="replaced")
+        _show(view, view.computed("running-the-discriminator", detect, typed))
         return
     text = TEXT.draw(state, tag="replaced")
     masked = mask_chips(

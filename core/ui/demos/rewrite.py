@@ -118,10 +118,10 @@ def _bytes(view: DemoView, source: str) -> None:
 
 
 @session.cached("tokenizing-both-texts")
-def _cuts(slug: str, clean: str, given: str) -> tuple[TokenizedText, ...]:
+def _cuts(slug: str, clean: str, respelled: str) -> tuple[TokenizedText, ...]:
     ready = {spec.slug for spec in checkpoints.available() if spec.ready}
     return tuple(
-        tokenize_both(session.checkpoint(reader), clean, given)
+        tokenize_both(session.checkpoint(reader), clean, respelled)
         for reader in (slug, *checkpoints.first("respell"))
         if reader == slug or reader in ready
     )
@@ -369,10 +369,10 @@ def _explore(
 
 def _measured(view: DemoView, task: Task) -> None:
     """Say what the card states of this task on held-out texts, with its baselines."""
-    own = [m for m in view.spec.card.measures if m.name.startswith(task.slug)] if view.spec.card else []
-    if own:
-        on = own[0].on  # a card has held-out texts first
-        stated = {m.name.removeprefix(task.slug).lstrip(", "): m for m in own if m.on == on}
+    measures = [m for m in view.spec.card.measures if m.name.startswith(task.slug)] if view.spec.card else []
+    if measures:
+        on = measures[0].on  # a card has held-out texts first
+        stated = {m.name.removeprefix(task.slug).lstrip(", "): m for m in measures if m.on == on}
         values = "; ".join(f"{name} {m.value:g}{m.unit}" for name, m in stated.items())
         view.note("Measured", on=on, values=values)
 

@@ -120,8 +120,8 @@ def _compared(view: DemoView, long: MaskedText, sparsity: Sparsity) -> Compariso
     waiting = st.empty()
     with waiting.container():
         bar = st.empty()
-        known = session.results.get(key) is not None
-        if not (known or going(view.state, "sparse", key, st.empty(), "Run both attentions")):
+        cached = session.results.get(key) is not None
+        if not (cached or going(view.state, "sparse", key, st.empty(), "Run both attentions")):
             view.note("Stopped")
             return None
     comparison = session.alone(key, lambda: compare(view.checkpoint, long, sparsity, progress=bar.progress))

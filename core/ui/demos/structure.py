@@ -95,14 +95,14 @@ def draw_spans(view: DemoView) -> None:
     state.set(mask=() if masked == usual else masked)
     sentence = view.computed("", prepare, text, masked)
     away = view.computed("predicting", structure.from_boundaries, sentence, TOP_K)
-    own = view.computed("predicting", predict, sentence, TOP_K)
+    from_states = view.computed("predicting", predict, sentence, TOP_K)
     plain = session.computed("predicting", predict, base, sentence, TOP_K)
-    if view.uncovered(GUESS, judge_of(sentence.tokens, own), text, sentence.positions):
+    if view.uncovered(GUESS, judge_of(sentence.tokens, from_states), text, sentence.positions):
         shown = [
             Prediction(
                 f"“{sentence.tokens[top.position].text}”, {name}", top, {"token": top.position + 1, "read": name}
             )
-            for three in zip(away, own, plain, strict=True)
+            for three in zip(away, from_states, plain, strict=True)
             for name, top in zip((view.words.label("away"), view.words.label("own"), BASE), three, strict=True)
         ]
         view.predictions("spans", shown, 3)
@@ -121,14 +121,14 @@ def draw_unified(view: DemoView) -> None:
         second = SECOND.draw(state, tag="unified")
     tokens = view.computed("", structure.pair_tokens, first, second)[1]
     at = _one(view, tokens, _last_word(tokens))
-    given = first, second, at, TOP_K
-    ours = view.computed("predicting", structure.under_masks, *given)
-    theirs = session.computed("predicting", structure.under_masks, base, *given)
+    arguments = first, second, at, TOP_K
+    ours = view.computed("predicting", structure.under_masks, *arguments)
+    theirs = session.computed("predicting", structure.under_masks, base, *arguments)
     if view.uncovered(ONE, word_judge(ours["both"], tokens[at].original), first, second, at):
         shown = [
             Prediction(f"{title}, {name}", top, {"mask": title, "model": name})
-            for name, found in ((view.words.label("ours"), ours), (BASE, theirs))
-            for title, top in ((title.capitalize(), found[kind]) for kind, title in structure.KINDS.items())
+            for name, predictions in ((view.words.label("ours"), ours), (BASE, theirs))
+            for title, top in ((title.capitalize(), predictions[kind]) for kind, title in structure.KINDS.items())
         ]
         view.predictions("unified", shown, 3)
         view.try_and_notice()
@@ -147,10 +147,10 @@ def draw_directions(view: DemoView) -> None:
     text = TEXT.draw(state, tag="directions")
     tokens = session.computed("", prepare, base, text).tokens
     at = _one(view, tokens, _last_word(tokens))
-    found = _sides(tokens, at)
+    sides = _sides(tokens, at)
     plain = session.computed("predicting", predict, base, session.computed("", prepare, base, text, (at,)), TOP_K)
-    if view.uncovered(ONE, word_judge(found.both, tokens[at].original), text, at):
-        tops = (found.left, found.right, found.both, *(top for top in plain if top.position == at))
+    if view.uncovered(ONE, word_judge(sides.both, tokens[at].original), text, at):
+        tops = (sides.left, sides.right, sides.both, *(top for top in plain if top.position == at))
         names = [view.words.label(name) for name in ("left", "right", "both", "plain")]
         shown = [Prediction(name, top, {"read": name}) for name, top in zip(names, tops, strict=True)]
         view.predictions("directions", shown, 2)
@@ -185,19 +185,19 @@ def _shuffled(view: DemoView, text: str) -> None:
     state, base = view.state, view.spec.slug.partition(":")[0]
     tokens = view.computed("", prepare, text).tokens
     at = _one(view, tokens, max(1, min(len(tokens) // 2, len(tokens) - SIZE - 1)), SIZE)
-    given = tokens, at, SEED.button(state, tag="orders")
-    found = {
-        (each, name): session.computed("predicting", structure.put_right, slug, *given, each=each)
+    arguments = tokens, at, SEED.button(state, tag="orders")
+    orders = {
+        (each, name): session.computed("predicting", structure.put_right, slug, *arguments, each=each)
         for each in (False, True)
         for slug, name in ((view.spec.slug, view.words.label("ours")), (base, BASE))
     }
-    ours = next(iter(found.values()))
+    ours = next(iter(orders.values()))
     judge = word_judge(ours, ours.tokens[ours.right])
-    if view.uncovered(view.words.label("guess"), judge, text, *given[1:], choices=sorted(ours.tokens)):
+    if view.uncovered(view.words.label("guess"), judge, text, *arguments[1:], choices=sorted(ours.tokens)):
         reads = {False: f"“{ours.read}”", True: view.words.label("each")}
         shown = [
-            Prediction(f"{reads[each]}, {name}", own, {"read": reads[each], "model": name}, own.right)
-            for (each, name), own in found.items()
+            Prediction(f"{reads[each]}, {name}", predicted, {"read": reads[each], "model": name}, predicted.right)
+            for (each, name), predicted in orders.items()
         ]
         view.predictions("shuffled", shown, 2)
 

@@ -57,16 +57,16 @@ def tensor_parallel(view: View) -> None:
 def _steps(split: SplitLayer) -> tuple[Step, ...]:
     t, h = split.degree, split.width
     heads, exchanged = split.heads // t, f"all-reduce, {in_bytes(split.reduced_bytes)}"
-    own, inner = heads * split.head_width, split.inner // t
+    width, inner = heads * split.head_width, split.inner // t
     grouped = split.key_heads < split.heads
-    queries, keys = f"{h} × {own}", f"{h} × {2 * split.head_width * max(1, split.key_heads // t)}"
+    queries, keys = f"{h} × {width}", f"{h} × {2 * split.head_width * max(1, split.key_heads // t)}"
     first = [device * heads + 1 for device in range(t)]
     each = [str(a) if heads == 1 else f"{a} to {a + heads - 1}" for a in first]
     return (
-        Step("Q\nby columns" if grouped else "Q, K, V\nby columns", [queries if grouped else f"{h} × {3 * own}"] * t),
+        Step("Q\nby columns" if grouped else "Q, K, V\nby columns", [queries if grouped else f"{h} × {3 * width}"] * t),
         *([Step("K, V\nby columns", [keys] * t)] if grouped else []),
         Step("heads", each),
-        Step("output\nby rows", [f"{own} × {h}"] * t),
+        Step("output\nby rows", [f"{width} × {h}"] * t),
         Step("sum", (), exchanged),
         Step("FFN\nby columns", [f"{h} × {inner}" + "\ntwice" * split.gated] * t),
         Step(f"{split.activation},\nproduct" if split.gated else split.activation, [f"{inner} columns"] * t),

@@ -220,11 +220,11 @@ def _query_row(view: DemoView, parts: ScoreComponents, layer: int, head: int, qu
 
 def _without_parts(view: DemoView, text: str, masks: int) -> None:
     """Draw the predictions of the full model and without each component; they may be covered until a guess."""
-    whole, *without = view.computed("predicting-without-each-component", predict_without_components, text)
+    full, *without = view.computed("predicting-without-each-component", predict_without_components, text)
     st.subheader(view.words.label("without"), anchor=False)
-    if not view.uncovered(ONE if masks == 1 else FIRST, word_judge(whole), text):
+    if not view.uncovered(ONE if masks == 1 else FIRST, word_judge(full), text):
         return
-    shown = [Prediction("All three components", whole, {"left out": "nothing"})]
+    shown = [Prediction("All three components", full, {"left out": "nothing"})]
     for guess in without:
         name = f"Without {view.words.label(guess.component).lower()}"
         shown.append(Prediction(name, guess, {"left out": guess.component}))

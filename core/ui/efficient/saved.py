@@ -47,14 +47,14 @@ def _counted(slug: str) -> tuple[int, ...]:
 
 def _scores(view: BranchView, system: System) -> None:
     counted, full = _counted(system.slug), tuple(tokens**2 for tokens in LENGTHS)
-    own, every = counted[LENGTHS.index(TOKENS)], TOKENS**2
+    computed, every = counted[LENGTHS.index(TOKENS)], TOKENS**2
     view.say(
-        "Saved: fewer scores" if own else "Saved: no scores",
+        "Saved: fewer scores" if computed else "Saved: no scores",
         system=system.name,
         tokens=f"{TOKENS:,}",
-        own=in_words(own),
+        own=in_words(computed),
         full=in_words(every),
-        times=f"{every / (own or 1):.3g}",
+        times=f"{every / (computed or 1):.3g}",
     )
     title, names = view.words.label("scores"), (view.words.label("full"), system.name)
     looks = ((theme().ink, "dash"), (accent("efficient"), "solid"))

@@ -116,13 +116,13 @@ def drafted_html(
         bits: surprisal and entropy round by round; none while the text grows.
     """
     parts = []
-    for number, (round_, known) in enumerate(zip_longest(drafted.rounds, bits), 1):
-        of: Sequence[Bits | None] = known.written if known else (None,) * len(round_.written)
+    for number, (round_, round_bits) in enumerate(zip_longest(drafted.rounds, bits), 1):
+        of: Sequence[Bits | None] = round_bits.written if round_bits else (None,) * len(round_.written)
         for i, token in enumerate(round_.drafted):
             if i < round_.accepted:
                 kind, meaning, here = "accepted", "drafted and accepted", of[i]
             elif i == round_.accepted:
-                kind, meaning, here = "rejected", "drafted and rejected", known.rejected if known else None
+                kind, meaning, here = "rejected", "drafted and rejected", round_bits.rejected if round_bits else None
             else:
                 kind, meaning, here = "dropped", "drafted after a rejection, dropped", None
             parts.append(_drafted_span(wording.token(token), kind, f"round {number}: {meaning}", coloring, here))

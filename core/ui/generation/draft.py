@@ -130,23 +130,23 @@ def _about(chosen: Setup, run: Speculation) -> None:
 def _text(chosen: Setup, run: Speculation, placeholder: DeltaGenerator, button: DeltaGenerator) -> Drafted | None:
     """The text, drawn round by round unless cached; None if the visitor stopped it before the first round."""
     state, wording, key = chosen.state, Wording(run.target.tokenizer), ("draft", *run.key)
-    known: Drafted | None = session.results.get(key)
+    drafted: Drafted | None = session.results.get(key)
     part = state.key("draft.part")
-    if known is None and not going(state, "draft", key, button):
-        known = st.session_state.get(part) or Drafted(())
-    elif known is None:
+    if drafted is None and not going(state, "draft", key, button):
+        drafted = st.session_state.get(part) or Drafted(())
+    elif drafted is None:
 
         def draw_rounds(now: Drafted) -> None:
             st.session_state[part] = now
             placeholder.html(drafted_html(chosen.text, now, wording, growing=True))
 
-        known = run.generate(draw_rounds)
-        session.results.put(key, known)
+        drafted = run.generate(draw_rounds)
+        session.results.put(key, drafted)
         button.empty()
-    if not known.rounds:
-        placeholder.html(drafted_html(chosen.text, known, wording))
+    if not drafted.rounds:
+        placeholder.html(drafted_html(chosen.text, drafted, wording))
         return None
-    return known
+    return drafted
 
 
 def _bits(run: Speculation, drafted: Drafted) -> tuple[RoundBits, ...]:
@@ -188,9 +188,9 @@ def _rounds(drafted: Drafted, bits: Sequence[RoundBits], wording: Wording) -> Ta
             words(round_.drafted[: round_.accepted]),
             words(round_.drafted[round_.accepted :]),
             words(round_.written[round_.accepted :]),
-            " ".join(f"{token.surprisal:.1f}" for token in known.written),
+            " ".join(f"{token.surprisal:.1f}" for token in round_bits.written),
         )
-        for number, (round_, known) in enumerate(zip(drafted.rounds, bits, strict=True), 1)
+        for number, (round_, round_bits) in enumerate(zip(drafted.rounds, bits, strict=True), 1)
     )
     headings = ("Round", "Accepted", "Rejected or dropped", "The target model's own", "Surprisal of the text, bits")
     return Table(headings, rows)

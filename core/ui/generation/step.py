@@ -209,10 +209,10 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
     what = f"{PROCESSORS[around.rule][0]} at step {step.index + 1}"
     left, right = st.columns([3, 2], gap="large")
     with left:
-        rest, before, after = result.rest
+        others, before, after = result.rest
         note = view.words.part("Bars")
-        if rest > 0:
-            note += " " + view.words.part("Others", rest=f"{rest:,}", before=percent(before), after=percent(after))
+        if others > 0:
+            note += " " + view.words.part("Others", rest=f"{others:,}", before=percent(before), after=percent(after))
         Panel(
             "generation-step",
             what,

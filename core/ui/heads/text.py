@@ -127,7 +127,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = No
     task = None if values.get(TASK.name) == NONE else values.get(TASK.name)
     part = text_part(spec, state, text, second=second, ahead=count, task=task or "", most=most)
     checkpoint = session.checkpoint(spec.slug)
-    read = [token for one in (part, second) if one for token in tokenize(checkpoint, one)]
+    read = [token for typed in (part, second) if typed for token in tokenize(checkpoint, typed)]
     for remark in remarks(checkpoint.tokenizer, "" if spec.offers("continues") else text, read):
         st.caption(plain(remark))
     return Chosen(spec, part, second, task, count, menu)
@@ -277,13 +277,15 @@ def part_numbers(
     begin = min(max(first, 1), total)
     step = 16 if unit == "token" else 10
     key = state.key(f"{name}.first.{tag}.{total}")
-    given: tuple[Any, ...] = (name, key, None, last)
-    first = int(st.number_input(f"From {unit}", 1, total, begin, step, key=key, width=140, on_change=_sent, args=given))
+    arguments: tuple[Any, ...] = (name, key, None, last)
+    first = int(
+        st.number_input(f"From {unit}", 1, total, begin, step, key=key, width=140, on_change=_sent, args=arguments)
+    )
     low, high = reach(first)
     end = max(low, min(last, high)) if last >= first else high
     key = state.key(f"{name}.last.{tag}.{total}.{first}")
-    given = (name, key, first, None)
-    last = int(st.number_input(f"to {unit}", low, high, end, step, key=key, width=140, on_change=_sent, args=given))
+    arguments = (name, key, first, None)
+    last = int(st.number_input(f"to {unit}", low, high, end, step, key=key, width=140, on_change=_sent, args=arguments))
     state.set(**{name: () if (first, last) == usual else (first, last)})
     return first, last
 

@@ -301,10 +301,10 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
     verdict_box = st.container()  # above the answers, so that whoever sees *Check* sees it
     tag, slot = f"{lesson.slug}.{number}", _slot(lesson, number)
     box = view.state.key(f"answer.{tag}")
-    given = ask(quiz, box, titled=True, write=partial(_words, lesson))
+    reply = ask(quiz, box, titled=True, write=partial(_words, lesson))
     st.button("Check", key=view.state.key(f"check.{tag}"), on_click=_take_answer, args=(slot, box))
     tried = _tried().get(slot)
-    if tried is None or not (tried.shown or given == tried.given):
+    if tried is None or not (tried.shown or reply == tried.given):
         return
     try:
         computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
@@ -338,9 +338,9 @@ def _verdict(view: View, lesson: Lesson, step: Step, computed: Answer, *, right:
         st.button(view.words.label("show"), key=key, type="tertiary", on_click=setattr, args=(tried, "shown", True))
 
 
-def _misconception(lesson: Lesson, step: Step, given: Answer) -> str:
+def _misconception(lesson: Lesson, step: Step, reply: Answer) -> str:
     """The name of the misconception behind a wrong option, and what is true instead."""
-    option = step.quiz.chosen(given) if step.quiz else None
+    option = step.quiz.chosen(reply) if step.quiz else None
     if option is None:
         return ""
     name = f" *{_words(lesson, option.misconception)}*" if option.misconception else ""
@@ -349,13 +349,13 @@ def _misconception(lesson: Lesson, step: Step, given: Answer) -> str:
 
 def _take_answer(slot: Slot, box: str) -> None:
     """Take what stands in a question's box as the answer; an empty one is none."""
-    given: Answer | None = st.session_state.get(box)
-    if given is None:
+    reply: Answer | None = st.session_state.get(box)
+    if reply is None:
         return
     if slot in _tried():
-        _tried()[slot].given = given
+        _tried()[slot].given = reply
     else:
-        _tried()[slot] = _Tried(given)
+        _tried()[slot] = _Tried(reply)
 
 
 @session.cached("running-the-model")

@@ -35,8 +35,8 @@ def open_targets(example: Example) -> tuple[str, ...]:
 def _targets(example: Example) -> tuple[Cell, ...]:
     if example.decoder:
         after = (*example.decoder[1:], Cell("", change="special"))  # the last target ends the text
-        own = [cell for cell, then in zip(example.decoder, after, strict=True) if then.change in ("none", "moved")]
-        return (*(cell for cell in example.source if cell.target is not None), *own)
+        changed = [cell for cell, then in zip(example.decoder, after, strict=True) if then.change in ("none", "moved")]
+        return (*(cell for cell in example.source if cell.target is not None), *changed)
     return tuple(cell for cell in example.source[_first(example) :] if cell.target is not None)
 
 
@@ -92,8 +92,8 @@ def _cut(cells: tuple[Cell, ...], first: int) -> tuple[Cell, ...]:
     """The row up to the first covered target, with an ellipsis."""
     if not cells:
         return ()
-    rest = (Cell("…", change="special"),) if len(cells) > first + 1 else ()
-    return (*cells[:first], _cover(cells[first]), *rest)
+    ellipsis = (Cell("…", change="special"),) if len(cells) > first + 1 else ()
+    return (*cells[:first], _cover(cells[first]), *ellipsis)
 
 
 def _blanked(cells: tuple[Cell, ...], first: int) -> tuple[str, ...]:

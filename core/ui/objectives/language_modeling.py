@@ -146,10 +146,10 @@ def _chip(token: Token, position: int) -> dict[str, str]:
 
 def permuted(inputs: Inputs) -> tuple[Stage, ...]:
     """The text with targets at the end of its order; ``order`` counts ordinary tokens and may be empty."""
-    ordinary, whole = _ordinary(inputs), inputs.framed
+    ordinary, framed = _ordinary(inputs), inputs.framed
     order = [ordinary[int(number)] + 1 for number in inputs.word("order").split(".")] if inputs.word("order") else []
-    example = permutation.corrupt(whole, order, inputs.number("k"), inputs.fixed)
-    steps = "; ".join(f"{step}. “{whole[position]}”" for step, position in enumerate(example.order[:12], 1))
+    example = permutation.corrupt(framed, order, inputs.number("k"), inputs.fixed)
+    steps = "; ".join(f"{step}. “{framed[position]}”" for step, position in enumerate(example.order[:12], 1))
     more = ", …" if len(example.order) > 12 else ""
     note = f"{inputs.say('Steps')} {steps}{more}. {inputs.say('Context')}"
     return (Stage(example, note=note, reveals=True),)

@@ -83,11 +83,13 @@ def objective(view: View) -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         picked = _menu(state)
-    own = {param.name for param in ALONE[picked].params} if picked in ALONE else set()
-    state.set(**{param.name: None for section in ALONE.values() for param in section.params if param.name not in own})
+    parameters = {param.name for param in ALONE[picked].params} if picked in ALONE else set()
+    state.set(
+        **{param.name: None for section in ALONE.values() for param in section.params if param.name not in parameters}
+    )
     if section := ALONE.get(picked):
         words = section.words("objectives")
-        state.set(**{name: None for name in SETTINGS if name not in own})
+        state.set(**{name: None for name in SETTINGS if name not in parameters})
         state.helps |= words.front.get("help", {})
         section.draw(View(state, words, view.later))
         return

@@ -41,13 +41,13 @@ def reward(view: View) -> None:
         texts, rewards = rewarded(REWARDED.draw(state))
         beta = BETA.draw(state)
     start = prompted(session.checkpoint(slug), prompt)
-    found = session.computed("running-the-model", score, slug, start, prompt, texts)
-    chosen = policy([candidate.total for candidate in found], rewards, beta)
+    scored = session.computed("running-the-model", score, slug, start, prompt, texts)
+    chosen = policy([candidate.total for candidate in scored], rewards, beta)
     pairs = list(zip(chosen.before.tolist(), chosen.after.tolist(), strict=True))
     names = tuple(words.front["policies"])
     rows = [
         (text, candidate.total, value, *pair)
-        for text, candidate, value, pair in zip(texts, found, rewards, pairs, strict=True)
+        for text, candidate, value, pair in zip(texts, scored, rewards, pairs, strict=True)
     ]
     alt = "; ".join(f"{text} {percent(before)}, {percent(after)}" for text, _, _, before, after in rows)
     with right:

@@ -163,8 +163,8 @@ def _sentinels(inputs: Inputs) -> tuple[Stage, ...]:
 def _filled(slug: str, stages: tuple[Stage, ...]) -> tuple[Losses, ...]:
     """The losses; none where the text has more spans than the vocabulary has sentinels."""
     marks = {cell.token for cell in stages[0].example.decoder if cell.note == "sentinel"}
-    known = marks <= set(session.checkpoint(slug).tokenizer.get_vocab())
-    return losses_by("written")(slug, stages) if known else (Losses(),)
+    has_sentinels = marks <= set(session.checkpoint(slug).tokenizer.get_vocab())
+    return losses_by("written")(slug, stages) if has_sentinels else (Losses(),)
 
 
 def _compared(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
@@ -174,14 +174,14 @@ def _compared(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
         inputs.pieces, inputs.vocabulary, inputs.rng(), rate=inputs.number("rate") / 100, special=inputs.special
     )
     source, target = ([cell.token for cell in cells[:-1]] for cells in (example.source, example.decoder[1:]))
-    own = {"spans": (source, target)}
+    above = {"spans": (source, target)}
 
     def text(tokens: Sequence[str]) -> str:
         spaced = "".join(f" {token} " if token.startswith("<") else token for token in tokens)
         return " ".join(spaced.replace("▁", " ").split())
 
     names, columns = view.words.front["kinds"], tuple(view.words.front["columns"])
-    rows = [(names[name], *map(text, pair)) for name, pair in {**pairs, **own}.items()]
+    rows = [(names[name], *map(text, pair)) for name, pair in {**pairs, **above}.items()]
     st.subheader(view.words.label("compared"), anchor=False)
     text_table(TextTable(columns, rows, view.words.label("compared"), (24, 42, 34)))
     download_csv(Table(columns, tuple(rows)), "t5-objectives", view.state.key("t5.csv"))

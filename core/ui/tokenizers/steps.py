@@ -154,9 +154,9 @@ STEP = Integer(name="step", label="Merges applied", low=0, high=200, style="slid
 def merges(view: View, info: TokenizerInfo, word: str) -> None:
     """Draw the merges of ``word``, given in the vocabulary's own symbols."""
     state = view.state
-    known, units = ranks(info), "bytes" if info.family == "bpe" else "characters"
+    pair_ranks, units = ranks(info), "bytes" if info.family == "bpe" else "characters"
     symbols = bpe.symbols(word, end_of_word(info))
-    steps = bpe.merges(symbols, known)
+    steps = bpe.merges(symbols, pair_ranks)
     applied = len(steps)
     if len(steps) > 1:
         most = len(steps)
@@ -178,7 +178,7 @@ def merges(view: View, info: TokenizerInfo, word: str) -> None:
             "Alt: merges", applied=applied, all=len(steps), tokens=len(pieces), symbols=len(symbols), units=units
         ),
     ).draw(state)
-    view.try_and_notice("bpe", merges=f"{len(known):,}")
+    view.try_and_notice("bpe", merges=f"{len(pair_ranks):,}")
     table = Table.from_records(
         [
             {

@@ -78,10 +78,10 @@ def token_row(
         parts.append(f'<span class="{classes}" title="{escape(_title(token))}">{mark}<bdi>{word}</bdi></span>')
     if not parts:
         return '<p class="tk-run"><span class="p s">nothing</span></p>'
-    rest = f'<span class="p s">… {len(tokens) - DRAWN:,} more</span>' if len(tokens) > DRAWN else ""
+    ellipsis = f'<span class="p s">… {len(tokens) - DRAWN:,} more</span>' if len(tokens) > DRAWN else ""
     direction = "rtl" if _from_right("".join(token.text for token in tokens)) else "ltr"
     text = escape(f"{label}: {counted(len(tokens), 'token')}")
-    return f'<p class="tk-run" role="group" aria-label="{text}" dir="{direction}">{"".join(parts)}{rest}</p>'
+    return f'<p class="tk-run" role="group" aria-label="{text}" dir="{direction}">{"".join(parts)}{ellipsis}</p>'
 
 
 def _foot(cut: Tokenization) -> str:

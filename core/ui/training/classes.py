@@ -101,7 +101,7 @@ def classes(view: View, row: DeltaGenerator, kind: str, spec: CheckpointSpec) ->
 
 def _compared(data: LabeledSet, epochs: Mapping[str, Epochs]) -> dict[str, str | int]:
     """The final accuracies of the runs and of the bag of words, in words."""
-    last = {name: f"{found[-1].accuracy:.0%}" if found else "–" for name, found in epochs.items()}
+    last = {name: f"{trained[-1].accuracy:.0%}" if trained else "–" for name, trained in epochs.items()}
     held_out = len(data.held_out)
     return {
         **{"head": "–", "random": "–"},
@@ -114,8 +114,8 @@ def _compared(data: LabeledSet, epochs: Mapping[str, Epochs]) -> dict[str, str |
 
 def _sizes(setup: Setup) -> dict[str, Any]:
     """The rank and the bottleneck of the formulas."""
-    own = {setup.trained: setup.size} if setup.trained in SIZES else {}
-    return {"rank": (SIZES | own)["lora"], "bottleneck": (SIZES | own)["adapters"]}
+    chosen_size = {setup.trained: setup.size} if setup.trained in SIZES else {}
+    return {"rank": (SIZES | chosen_size)["lora"], "bottleneck": (SIZES | chosen_size)["adapters"]}
 
 
 def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoch, setup: Setup) -> None:
@@ -214,29 +214,29 @@ def _flipped(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None
 
 def _texts(view: View, data: LabeledSet, epochs: Mapping[str, Epochs]) -> None:
     """The probability of each held-out text's class, epoch by epoch."""
-    found, labels = epochs["chosen"], data.labels
+    trained, labels = epochs["chosen"], data.labels
     truth = [labels.index(example.label) for example in data.held_out]
-    values = np.array([[epoch.probabilities[row, label] for epoch in found] for row, label in enumerate(truth)])
+    values = np.array([[epoch.probabilities[row, label] for epoch in trained] for row, label in enumerate(truth)])
     order = np.argsort(values[:, -1])
     texts = [f"{data.held_out[row].label}: {data.held_out[row].whole}" for row in order]
     figure = heat_map(
         values[order],
         names([cut(text, 26) for text in texts]),
-        names([str(epoch.number) for epoch in found], every=max(1, len(found) // 5)),
+        names([str(epoch.number) for epoch in trained], every=max(1, len(trained) // 5)),
         theme(),
         height=120 + 22 * len(texts),
         ends=(0.0, 1.0),
         colorbar=view.words.label("probability"),
-        text=[[label(text)] * len(found) for text in texts],
+        text=[[label(text)] * len(trained) for text in texts],
         hovertemplate="%{text}: %{z:.2f}<extra></extra>",
     )
-    before = [epochs.get("head") or found][0][-1].probabilities
+    before = [epochs.get("head") or trained][0][-1].probabilities
     rows = [
         (
             data.held_out[row].whole,
             data.held_out[row].label,
             labels[int(before[row].argmax())],
-            labels[int(found[-1].probabilities[row].argmax())],
+            labels[int(trained[-1].probabilities[row].argmax())],
             float(values[row, -1]),
         )
         for row in order

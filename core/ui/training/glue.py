@@ -58,7 +58,7 @@ def _card(view: View, task: Mapping[str, Any]) -> None:
     predicted = parse(box, len(examples), len(classes))
     kinds = _SCORES if not classes else _BINARY if len(classes) == 2 else ("accuracy",)
     constant = [max(truth, key=truth.count)] * len(truth)
-    values = [[getattr(metrics, kind)(truth, own) for kind in kinds] for own in (predicted, constant)]
+    values = [[getattr(metrics, kind)(truth, answers) for kind in kinds] for answers in (predicted, constant)]
     official = f" ({words.label('official')})"
     labels = [words.front["metrics"][kind] + (official if kind in task["metrics"] else "") for kind in kinds]
     title, low = words.label("picture"), min([0.0, *(value for row in values for value in row if value is not None)])
@@ -108,15 +108,15 @@ def parse(text: str, count: int, classes: int) -> list[float]:
     """
     words = re.split(r"[\s,;]+", text.strip())
     if len(words) != count or not words[0]:
-        given = len(words) if words[0] else 0
+        typed = len(words) if words[0] else 0
         raise InputUnusable(
-            f"A prediction belongs to each example: {counted(count, 'example')}, {counted(given, 'prediction')}."
+            f"A prediction belongs to each example: {counted(count, 'example')}, {counted(typed, 'prediction')}."
         )
-    found = []
+    predictions = []
     for word in words:
         allowed = re.fullmatch(r"\d" if classes else r"\d(\.\d{1,3})?", word, re.ASCII)
         if not allowed or float(word) > (classes - 1 if classes else 5):
             what = f"a class from 0 to {classes - 1}" if classes else "a score from 0 to 5"
             raise InputUnusable(f"“{word[:20]}” is not {what}.")
-        found.append(float(word))
-    return found
+        predictions.append(float(word))
+    return predictions

@@ -24,9 +24,9 @@ FORMAT = Choice(name="format", label="Model and task", options={}, width=345)
 def inputs(view: View) -> None:
     """Draw the section: one format as a figure, then a task of GLUE."""
     front = view.words.front
-    known = {entry["slug"]: entry for entry in front["formats"]}
+    formats = {entry["slug"]: entry for entry in front["formats"]}
     view.say("Intro")
-    chosen = known[FORMAT.with_(options={slug: entry["title"] for slug, entry in known.items()}).draw(view.state)]
+    chosen = formats[FORMAT.with_(options={slug: entry["title"] for slug, entry in formats.items()}).draw(view.state)]
     for name, tokens in chosen["rows"]:
         caption(name)
         read = cells(tokens, front["notes"])
@@ -36,7 +36,7 @@ def inputs(view: View) -> None:
     markdown(f"**Output** {chosen['output']}")
     view.note("Legend")
     view.try_and_notice()
-    rows = tuple((entry["title"], *entry["table"]) for entry in known.values())
+    rows = tuple((entry["title"], *entry["table"]) for entry in formats.values())
     offer_table(view.state, Table(tuple(front["columns"]), rows), view.words.label("all"), "fine-tuning-inputs")
     view.how_it_works()
     st.divider()

@@ -122,23 +122,23 @@ def _train(
     """
     shared, before = kind not in OWN, {name: record.stored(spec.slug, kind, run) for name, run in runs.items()}
     state, slug = view.state, spec.slug
-    own: dict[Any, Epochs] = st.session_state.setdefault(state.key("runs"), {})
+    stored: dict[Any, Epochs] = st.session_state.setdefault(state.key("runs"), {})
     keys = {name: ("fine-tuning", slug, session.files(slug), data, run) for name, run in runs.items()}
     epochs: dict[str, Epochs] = {
-        name: (session.results.get(key) if shared else None) or own.get(key, ()) for name, key in keys.items()
+        name: (session.results.get(key) if shared else None) or stored.get(key, ()) for name, key in keys.items()
     }
-    complete = {name for name, found in epochs.items() if found and found[-1].last}
+    complete = {name for name, trained in epochs.items() if trained and trained[-1].last}
     waits = all(before.values())
     if len(complete) == len(runs):
         return epochs, False
     row = button.container(horizontal=True, vertical_alignment="center")
     stop, bar = row.empty(), row.empty()
     if not going(state, "train", tuple(keys.values()), stop, "Train here" if waits else "Train", waits=waits):
-        return {name: found or before[name] for name, found in epochs.items()}, not epochs["chosen"]
+        return {name: trained or before[name] for name, trained in epochs.items()}, not epochs["chosen"]
     from core.finetuning.train import fine_tune as train
 
-    for key in own.keys() - set(keys.values()):
-        del own[key]
+    for key in stored.keys() - set(keys.values()):
+        del stored[key]
     drawn, names = 0.0, content("training", "train").front["runs"]
 
     def tell(name: str) -> None:
@@ -152,7 +152,7 @@ def _train(
         def grow(name: str = name, run: Any = run) -> Epochs:
             nonlocal drawn
             growing: list[Any] = []
-            own[keys[name]] = epochs[name] = growing
+            stored[keys[name]] = epochs[name] = growing
             tell(name)
             for epoch in engine.stream(train, slug, data, run):
                 growing.append(epoch)
@@ -198,19 +198,21 @@ def _draw_accuracy(
     lines = [
         Line(
             names_of[name],
-            [epoch.number for epoch in found],
-            [epoch.accuracy for epoch in found],
+            [epoch.number for epoch in trained],
+            [epoch.accuracy for epoch in trained],
             colors[name],
             dashes[name],
         )
-        for name, found in epochs.items()
-        if found
+        for name, trained in epochs.items()
+        if trained
     ]
     lines.append(Line(names_of["majority"], [0, total], [floor(data)] * 2, look.muted, "longdash"))
     if data.task == "classes":
         lines.append(Line(names_of["words"], [0, total], [without_network(data)] * 2, look.secondary, "dashdot"))
     rows = tuple(
-        (names_of[name], epoch.number, epoch.loss, epoch.accuracy) for name, found in epochs.items() for epoch in found
+        (names_of[name], epoch.number, epoch.loss, epoch.accuracy)
+        for name, trained in epochs.items()
+        for epoch in trained
     )
     table = Table(("run", "epoch", "training loss (nats)", "held-out accuracy"), rows)
     label = words.label("accuracy")

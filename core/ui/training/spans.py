@@ -48,13 +48,13 @@ def answer_spans(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
         return
     passages = _passages(spec.slug)
     ends = np.cumsum([len(passage.at) for passage in passages])[:-1]
-    found = {name: np.split(run[-1].probabilities, ends) for name, run in epochs.items() if run}
+    by_run = {name: np.split(run[-1].probabilities, ends) for name, run in epochs.items() if run}
     with answer:
-        draw_answer(view, spec, data.held_out[at], passages[at], found["chosen"][at])
+        draw_answer(view, spec, data.held_out[at], passages[at], by_run["chosen"][at])
         view.try_and_notice()
     predicted = {
         view.words.front["runs"][name]: spans.exact_and_f1(_texts(data.held_out, passages, parts), data.held_out)
-        for name, parts in found.items()
+        for name, parts in by_run.items()
     } | {view.words.front["baselines"][name]: pair for name, pair in spans.baselines(data.held_out).items()}
     columns = tuple(view.words.front["columns"])
     rows = [(name, percent(exact), percent(f1)) for name, (exact, f1) in predicted.items()]

@@ -119,8 +119,12 @@ def _curves(view: View, measured: Measured, measure: str, less: bool) -> None:
     ticks = ["emb.", *(str(i) for i in range(1, max(len(line.values) for line in lines)))]
     records = [
         {"model": slug, "layer": number}
-        | {name.lower(): getattr(layer, own) for name, own in MEASURES.values()}
-        | {f"{name.lower()}, corrected": layer.corrected(own) for name, own in MEASURES.values() if own != "baseline"}
+        | {name.lower(): getattr(layer, attribute) for name, attribute in MEASURES.values()}
+        | {
+            f"{name.lower()}, corrected": layer.corrected(attribute)
+            for name, attribute in MEASURES.values()
+            if attribute != "baseline"
+        }
         for slug, (_, layers) in measured.items()
         for number, layer in enumerate(layers)
     ]

@@ -112,15 +112,15 @@ def _bias_by_distance(
 ) -> None:
     means, spreads = by_distance.means[layer], by_distance.spreads[layer]
     heads = len(means)
-    known = [d for d in range(means.shape[1]) if not np.isnan(means[:, d]).any()]
-    distances = [d - by_distance.reach for d in known]
+    present = [d for d in range(means.shape[1]) if not np.isnan(means[:, d]).any()]
+    distances = [d - by_distance.reach for d in present]
     left, right = st.columns(2, gap="large")
     with left:
         Panel(
             "distance-by-head",
             f"{title} by head and distance",
             signed_strips(
-                means[:, known],
+                means[:, present],
                 [str(head + 1) for head in range(heads)],
                 [str(d) for d in distances],
                 row_height=44,
@@ -130,16 +130,16 @@ def _bias_by_distance(
             f"{title} by head and distance: {view.words.part('Bias')}",
             Table.from_columns(
                 {
-                    "head": np.repeat(range(1, heads + 1), len(known)),
+                    "head": np.repeat(range(1, heads + 1), len(present)),
                     "distance": np.tile(distances, heads),
-                    "mean": means[:, known].ravel(),
-                    "standard deviation": spreads[:, known].ravel(),
+                    "mean": means[:, present].ravel(),
+                    "standard deviation": spreads[:, present].ravel(),
                 }
             ),
             note=view.words.part("Bias"),
         ).draw(view.state)
     with right:
-        row, spread = means[head - 1][known], spreads[head - 1][known]
+        row, spread = means[head - 1][present], spreads[head - 1][present]
         high, low = distances[int(row.argmax())], distances[int(row.argmin())]
         note = view.words.part("Head", head=head, most=f"{row.max():.2f}", high=high, least=f"{row.min():.2f}", low=low)
         line_panel(

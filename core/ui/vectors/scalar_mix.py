@@ -117,21 +117,21 @@ def as_raw(shares: tuple[float, ...]) -> list[float]:
 
 def _points(view: DemoView, vectors: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool) -> None:
     part = view.words.part
-    own = mix_layers(vectors.own.vectors, raw, gamma, norm=norm)
+    mixed = mix_layers(vectors.own.vectors, raw, gamma, norm=norm)
     around = mix_layers(vectors.around.vectors, raw, gamma, norm=norm)
-    plane = components(own)
+    plane = components(mixed)
     first, second = plane.shares or (0.0, 0.0)
     titles = (f"component 1: {percent(first)}", f"component 2: {percent(second)}")
     senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
-    now = sense_separation(own, senses, anisotropy_baseline(around, vectors.around.lines))
+    now = sense_separation(mixed, senses, anisotropy_baseline(around, vectors.around.lines))
     layers = normed(vectors.own.vectors) if norm else vectors.own.vectors
     nearest = [sense_separation(layer, senses, None).nearest for layer in layers]
     hits = [(share, number) for number, share in enumerate(nearest) if share is not None]
-    measures = [f"mean length {np.linalg.norm(own, axis=1).mean():.1f}"]
-    if len(own) > 1:
+    measures = [f"mean length {np.linalg.norm(mixed, axis=1).mean():.1f}"]
+    if len(mixed) > 1:
         from scipy.spatial.distance import pdist
 
-        measures.append(f"mean distance {pdist(own).mean():.1f}")
+        measures.append(f"mean distance {pdist(mixed).mean():.1f}")
     if now.same is not None and now.other is not None:
         measures.append(part("Cosines", same=f"{now.same:.2f}", other=f"{now.other:.2f}"))
     if now.nearest is not None and hits:

@@ -165,12 +165,12 @@ def around_word(word: Occurrence) -> tuple[str, str, str]:
 
 
 def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) -> None:
-    own, around = vectors.at(stop)
+    of_word, around = vectors.at(stop)
     # the embedding matrix's own mean is that of its rows; a layer's is that of the words that were read
-    known = session.computed("", vocabulary, spec.slug)
-    mean = known.mean if stop < 0 else around.mean(axis=0)
-    listed = in_vocabulary(session.checkpoint(spec.slug), known, own, mean, k=5)
-    sentences = in_sentences(own, around.mean(axis=0), around, vectors.own_indices, k=3)
+    entries = session.computed("", vocabulary, spec.slug)
+    mean = entries.mean if stop < 0 else around.mean(axis=0)
+    listed = in_vocabulary(session.checkpoint(spec.slug), entries, of_word, mean, k=5)
+    sentences = in_sentences(of_word, around.mean(axis=0), around, vectors.own_indices, k=3)
     rows = [
         (
             (f"{occurrence.name} {occurrence.line.sense}".strip(), _snippet(occurrence)),
@@ -200,8 +200,8 @@ def _nearest(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) 
 
 
 def _distances(view: View, spec: CheckpointSpec, vectors: WordVectors, stop: int) -> None:
-    own, _ = vectors.at(stop)
-    matrix = cosines(own, own)
+    of_word, _ = vectors.at(stop)
+    matrix = cosines(of_word, of_word)
     names = [f"{occurrence.name} {occurrence.line.sense}".strip() for occurrence in vectors.own.occurrences]
     if len(names) < 2:
         view.note("Two needed")
