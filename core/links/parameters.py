@@ -98,7 +98,7 @@ class Integers:
 
     high: int
     most: int
-    default: tuple[int, ...] = ()
+    default: None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def beside(view: View) -> None:
             with column:
                 menu.draw(state)
         draw_settings(state, *tasks)
-    state.set(at=tuple(heads) if any(heads) else ())
+    state.set(at=tuple(heads) if any(heads) else None)
     if not shown:
         return
     _bars(shown, sentence, state)
@@ -185,7 +185,7 @@ def _part(text: str, view: View) -> str:
     except AtlasError:
         return text  # the model's own error says what is wrong
     if total <= word_maps.MOST_WORDS:
-        state.set(window=())
+        state.set(window=None)
         return text
 
     def ends(first: int) -> tuple[int, int]:

@@ -264,15 +264,16 @@ def close_page(state: PageState) -> None:
     _forget_older(state.page, state.epoch)
 
 
-def store(key: str, values: Mapping[str, Value]) -> None:
-    """Store values that the widget ``key`` has sent, in a callback, before the run that they start.
+def store(key: str, values: Mapping[str, Value], tab: Value = "") -> None:
+    """Store values that the widget ``key`` has sent, before the end of the run that they start.
 
     Only a run that ends writes them to the URL, and a click on another section or page may interrupt it. A widget of an
-    earlier epoch stores nothing, nor does one whose parameter the page does not have.
+    earlier epoch stores nothing, nor does one whose parameter the page does not have, nor a run that opens another
+    section, ``tab``: Back finds the one before as it was left.
     """
     page, epoch, _ = key.split(".", 2)
     stored: _Stored | None = st.session_state.get(_slot(page))
-    if stored is not None and str(stored.epoch) == epoch:
+    if stored is not None and str(stored.epoch) == epoch and tab in ("", stored.values.get("tab")):
         stored.values |= {name: value for name, value in values.items() if name in links.PAGES[page]}
         for name in values:
             stored.declined.pop(name, None)

@@ -88,9 +88,9 @@ def test_generation_fills_the_page(generate_page: AppTest) -> None:
 
 def test_another_token_is_taken_at_a_step(generate_page: AppTest) -> None:
     before = _ids(generate_page)
-    _pick(generate_page, "decoder.1.generate.path", 2)
+    _pick(generate_page, "decoder.1.step.path", 2)
     assert generate_page.query_params["step"][0] == "3"
-    _pick(generate_page, f"decoder.1.generate.other.2.{before[2]}", 4)
+    _pick(generate_page, f"decoder.1.candidates.other.2.{before[2]}", 4)
     forced = [int(number) for number in "".join(generate_page.query_params["forced"]).split(".")]
     assert forced[:2] == before[:2]
     assert forced[2] != before[2]

@@ -125,7 +125,7 @@ def _shown(param: Carried, size: int, slot: str, view: View) -> list[int]:
     options = range(1, size + 1)
     help = view.words.label("fewer")
     chosen = st.multiselect(param.label, options, key=key, persist_state="page", placeholder="all", help=help)
-    state.set(**{param.name: tuple(int(number) for number in chosen)})
+    state.set(**{param.name: tuple(map(int, chosen)) or None})
     return sorted(map(int, chosen)) or list(options)
 
 
@@ -156,10 +156,10 @@ def _chosen(
         missing=view.words.part("Not shown", numbers=", ".join(map(str, linked))),
     )
     if drawing == "model":
-        state.set(open=now)
+        state.set(open=now or None)
     else:
         state.set(layer=now[0] if now else None)
-        state.set(**({"on": now[1:]} if drawing == "head" else {"head": now[1] if now else None}))
+        state.set(**({"on": now[1:] or None} if drawing == "head" else {"head": now[1] if now else None}))
     return first, now
 
 

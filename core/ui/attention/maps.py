@@ -240,7 +240,7 @@ def _opened(shown: AttentionMap, about: object, view: View) -> tuple[int | None,
         fits=lambda n: not n or (len(n) == 2 and 1 <= n[0] <= layers and 1 <= n[1] <= heads),
         missing=view.words.part("No such head", open=", ".join(map(str, linked)), layers=layers, heads=heads),
     )
-    state.set(open=now)
+    state.set(open=now or None)
     if now and now != linked:
         state.set(layer=now[0], head=now[1])  # the other sections open with this head, too
     return (drawn[0] - 1, drawn[1] - 1) if drawn else (None, None)

@@ -47,6 +47,7 @@ from core.ui.panel import chart, offer_chart, offer_table
 from core.ui.param import Carried, Choice, Text, menu_names
 from core.ui.picker import nothing_runs
 from core.ui.section import Section, View
+from core.ui.slot import Slot
 from core.words import visible
 
 Pair = Sequence[CheckpointSpec]
@@ -334,23 +335,17 @@ def _task(pair: Sequence[CheckpointSpec], state: PageState) -> str | None:
 
 def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageState) -> tuple[int, ...]:
     """The masked words, selected on chips; none if neither model fills masks."""
-    slot, before = state.key("hidden"), state.key("cut")
     now = [word.text for word in words]
-    if before not in st.session_state:
-        linked = tuple(i for i in state.integers("mask") if i < len(words) and words[i].is_word)
-        st.session_state[slot] = linked or default_mask(words)
-    elif st.session_state[before] != now:
-        carried = carry_over(st.session_state[before], now, st.session_state[slot])
-        st.session_state[slot] = default_mask(words) if carried is None else carried
-    st.session_state[before] = now
+    slot = Slot(
+        state, MASK, default_mask(words), owner=now, carry=lambda former, chosen: carry_over(former, now, chosen)
+    )
     fillers = [spec for spec in pair if spec.offers("predicts masked tokens")]
     if not fillers:
-        state.set(mask=())
         return ()
     fixed = [i for i, word in enumerate(words) if not word.is_word]
     masked = token_chips(
         now,
-        selected=st.session_state[slot],
+        selected=slot.get(),
         key=state.key("words"),
         multi=True,
         accent=fillers[0].branch,
@@ -358,8 +353,7 @@ def _masked(words: Sequence[Word], pair: Sequence[CheckpointSpec], state: PageSt
         disabled=fixed,
         held=[i for i in fixed if words[i].mask],
     )
-    st.session_state[slot] = masked
-    state.set(mask=() if masked == default_mask(words) else masked)
+    slot.set(masked)
     return masked
 
 

@@ -13,10 +13,9 @@ from core.language.codes import classify, listed
 from core.language.generate import generate
 from core.language.text import clean
 from core.language.types import Decoding
-from core.ui.demos.cover import choice, choice_judge, keep_step, step_of, switch, walk, was_shown
+from core.ui.demos.cover import STEP, choice, choice_judge, step_of, switch, walk, was_shown
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, paragraph, underlined
-from core.ui.demos.steps import STEP
 from core.ui.glossary import sentences
 from core.ui.page import plain
 from core.ui.param import Text, settings_popover
@@ -74,10 +73,8 @@ def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], deco
     order = list(continuations)
     # The order of the codes would tell which is which; the same question is always shuffled alike.
     Random(crc32(repr(view.question(*question)).encode())).shuffle(order)
-    slot = state.key("codes.step")
-    step = step_of(state, slot, len(order))
-    keep_step(state, slot, step)
-    code = order[step]
+    step = step_of(state, len(order), question)
+    code = order[step.get() - 1]
     # Two codes may yield the same continuation, which cannot be told apart.
     alike = [label for label in continuations if continuations[label] == continuations[code]]
     under = " and under ".join(f"“{label}”" for label in alike)
@@ -85,8 +82,8 @@ def _covered(view: DemoView, prompt: str, continuations: Mapping[str, str], deco
     placeholder = st.empty()
     shown = view.uncovered(view.words.label("which"), judge, *question, code, choices=tuple(continuations), on=True)
     with placeholder.container():
-        _card(view, code if shown else f"Continuation {step + 1} of {len(order)}", prompt, continuations[code])
-    walk(slot, step, len(order), "continuation")
+        _card(view, code if shown else f"Continuation {step.get()} of {len(order)}", prompt, continuations[code])
+    walk(step, len(order), "continuation")
     return all(was_shown(state, view.question(*question, label)) for label in continuations)
 
 

@@ -16,15 +16,18 @@ from core.content import Content, content
 from core.figures.labels import percent
 from core.language.guesses import MAX_CHARS, among, in_order, plain_words, same_word
 from core.language.types import GenerationStep
+from core.links import parameters as link
 from core.quiz import Option, Quiz
-from core.ui.links import PageState
+from core.ui.links import PageState, within
 from core.ui.page import plain
-from core.ui.param import Toggle
+from core.ui.param import Carried, Toggle
 from core.ui.quiz import ask
 from core.ui.quiz import verdict as verdict_on
+from core.ui.slot import Slot
 from core.words import visible
 
 COVER = Toggle(name="cover", label="Guess first")
+STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 1_000))
 Judge = Callable[[str], str]
 """The verdict on a guess, in plain text."""
 SENTENCE_CHARS = 300
@@ -118,27 +121,19 @@ def _readable(guess: str) -> bool:
     return any(character.isprintable() for character in guess)
 
 
-def walk(slot: str, step: int, count: int, what: str) -> None:
-    """Draw buttons to the next and the previous of ``count`` things to guess.
-
-    :param slot: the session key of the current step, from 0; its value is ``step``.
-    :param what: what is guessed, as one lower-case word.
-    """
-    go = st.session_state.__setitem__
+def walk(step: Slot[int], count: int, what: str) -> None:
+    """Draw buttons to the next and the previous of ``count`` things to guess, each called ``what``."""
     with st.container(horizontal=True):
-        for name, to in ((f"Next {what}", step + 1), (f"Previous {what}", step - 1)):
-            st.button(name, key=f"{slot}.to.{name}", disabled=not 0 <= to < count, on_click=go, args=(slot, to))
+        for name, to in ((f"Next {what}", step.get() + 1), (f"Previous {what}", step.get() - 1)):
+            key = f"{step.key}.to.{name}"
+            st.button(name, key=key, disabled=not 1 <= to <= count, on_click=step.set, args=(to,))
 
 
-def step_of(state: PageState, slot: str, count: int) -> int:
-    """The current one of ``count`` steps, from 0: the session's value in ``slot``, or the link's ``step``."""
-    return min(max(int(st.session_state.get(slot, state.number("step", 1) - 1)), 0), count - 1)
-
-
-def keep_step(state: PageState, slot: str, step: int) -> None:
-    """Store the current step, from 0, for the next run and for the link."""
-    st.session_state[slot] = step
-    state.set(step=step + 1 if step else None)
+def step_of(state: PageState, count: int, owner: object) -> Slot[int]:
+    """The current one of the ``count`` steps of ``owner``, from 1; another's may simply be fewer."""
+    step = Slot(state, STEP, 1, owner=owner, carry=lambda former, at: min(at, count))
+    step.set(within(state, STEP.label, step.get(), 1, count))
+    return step
 
 
 def choice(guess: str, answers: Sequence[str], chances: Sequence[float]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 import streamlit as st
 
@@ -23,9 +22,8 @@ from core.language.fill_mask import (
 from core.language.types import MaskPrediction, Token
 from core.ui.demos.cover import switch
 from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph, sample_pills
-from core.ui.demos.masking import MASK, judge_of, label, last_word, mask_chips
+from core.ui.demos.masking import MASK, judge_of, label, last_word, mask_chips, masked_in
 from core.ui.glossary import sentences
-from core.ui.links import PageState
 from core.ui.page import plain
 from core.ui.param import Text
 
@@ -56,18 +54,16 @@ def draw_predictions(view: DemoView) -> None:
     with sentences():
         tokens = view.computed("", prepare, text).tokens
         mask = str(view.checkpoint.tokenizer.mask_token)
-        chosen = _still_masked(state, tokens)
-        if state.arrived and not chosen and all(token.piece != mask for token in tokens):
-            chosen = last_word(tokens)  # a sentence without a mask arrives: it opens with an answer, too
+        slot = masked_in(state, tokens)
+        if state.arrived and not slot.get() and all(token.piece != mask for token in tokens):
+            slot.set(last_word(tokens))  # a sentence without a mask arrives: it opens with an answer, too
         masked = mask_chips(
             tokens,
-            chosen,
-            key=state.key("mask.chips"),
+            slot,
             accent=spec.branch,
             label=view.words.label("chips"),
             held=[i for i, token in enumerate(tokens) if token.special and token.piece == mask],
         )
-        state.set(mask=masked)
         sentence = view.computed("", prepare, text, masked)
         predictions = view.computed("predicting", predict, sentence, TOP_K)
         for note in sentence.notes:
@@ -80,25 +76,6 @@ def draw_predictions(view: DemoView) -> None:
             view.try_and_notice()
             _all_probes(view)
     view.how_it_works()
-
-
-def _still_masked(state: PageState, tokens: Sequence[Token]) -> tuple[int, ...]:
-    """The masked positions after the text or its tokens changed: words that remain stay masked."""
-    masked, slot = state.integers(MASK.name), state.key("mask.tokens")
-    now = tuple(token.piece for token in tokens)
-    before: tuple[str, ...] | None = st.session_state.get(slot)
-    st.session_state[slot] = now
-    if before is None or before == now:
-        return masked
-    moved = {
-        block.a + i: block.b + i
-        for block in SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
-        for i in range(block.size)
-    }
-    # A text that shares less than half of its tokens is another sentence.
-    if 2 * len(moved) < len(now):
-        return ()
-    return tuple(sorted(moved[i] for i in masked if i in moved))
 
 
 def _in_pieces(tokens: Sequence[Token]) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -14,12 +12,13 @@ from core.language.generate import generate, prompted, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
 from core.ui.demos import steps
-from core.ui.demos.cover import keep_step, step_of, switch, token_verdict, walk
+from core.ui.demos.cover import STEP, step_of, switch, token_verdict, walk
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, sample_pills
 from core.ui.glossary import sentences, warning
 from core.ui.page import plain
 from core.ui.param import Text, settings_popover
+from core.ui.slot import Slot
 
 DEFAULT_TEXT = "Once upon a time there was a little girl who"
 SAMPLES = {
@@ -62,19 +61,18 @@ def draw_generation(view: DemoView) -> None:
         try:
             run = _generate(view, prompt, decoding, forced, covered)
         except OutOfRange as error:
-            if not forced:
+            if not forced.get():
                 raise
             warning(f"{error} {view.words.label('dropped')}", icon=":material/info:")
-            steps.choose_path(state, ())
-            run = _generate(view, prompt, decoding, (), covered)
-        state.set(forced=run.wanted[-1])
+            forced.set(())
+            run = _generate(view, prompt, decoding, forced, covered)
         if run.path:
-            (_guessed if covered else _explored)(view, run, decoding)
+            (_guessed if covered else _explored)(view, run, decoding, forced)
     decoding_link(spec.slug, prompt)
 
 
 def _generate(
-    view: DemoView, prompt: str, decoding: Decoding, forced: tuple[int, ...], covered: bool
+    view: DemoView, prompt: str, decoding: Decoding, forced: Slot[steps.Ids], covered: bool
 ) -> steps.Generation:
     """The generation from ``forced``, drawn while it grows unless it is covered."""
     checkpoint = view.checkpoint
@@ -82,7 +80,7 @@ def _generate(
     draw_text = steps.text_in(placeholder, prompt, view.spec.branch)
     run = steps.grown(
         view.state,
-        (view.spec.slug, prompt, effective(decoding), forced),
+        (view.spec.slug, prompt, effective(decoding), forced.get()),
         decoding.strategy,
         lambda ids: engine.stream(generate, view.spec.slug, prompt, decoding, forced=ids),
         lambda ids: engine.run(steps_along, view.spec.slug, prompted(checkpoint, prompt), ids),
@@ -91,16 +89,16 @@ def _generate(
     )
     if run.steps and not covered:
         draw_text(run.steps[-1].text, False)
-    _buttons(view, buttons, run)
+    _buttons(view, buttons, run, forced)
     return run
 
 
-def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Generation) -> None:
+def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Generation, forced: Slot[steps.Ids]) -> None:
     """Draw the buttons of a finished text: continue after a stop, discard the path."""
     state = view.state
 
     def again() -> None:
-        steps.choose_path(state, ())
+        forced.set(())
         steps.forget_grown(state)
 
     with placeholder.container(horizontal=True, vertical_alignment="center"):
@@ -114,46 +112,41 @@ def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Generation)
         )
         if run.stopped:
             st.button("Continue", key=state.key("on"), on_click=run.go_on)
-        if forced := run.wanted[-1]:
-            view.note("By hand", step=len(forced))
+        if forced.get():
+            view.note("By hand", step=len(forced.get()))
 
 
-def _explored(view: DemoView, run: steps.Generation, decoding: Decoding) -> None:
+def _explored(view: DemoView, run: steps.Generation, decoding: Decoding, forced: Slot[steps.Ids]) -> None:
     """Draw the generated tokens as chips, the alternatives of one step, and a table of all steps."""
-    state, branch, forced, path = view.state, view.spec.branch, run.wanted[-1], run.path
-    key, slot = state.key("generate"), state.key("generate.step")
+    state, branch, path = view.state, view.spec.branch, run.path
     tokens = describe(view.checkpoint.tokenizer, [s.token.id for s in path])
-    hand = len(forced) - 1 if forced else None
-    step = steps.step_chips(path, tokens, step_of(state, slot, len(path)), key=key, branch=branch, by_hand=hand)
-    keep_step(state, slot, step)
+    step = step_of(state, len(path), run.wanted)
+    at = steps.step_chips(path, tokens, step, branch, len(forced.get()) - 1)
     st.caption(f"{view.words.part('Tokens', tokens=len(path))} {run.ended(view.spec.name)}")
-    steps.continue_from(state, path, step, decoding, key=key, branch=branch)
-    steps.beams_table(run.steps, step)
+    steps.continue_from(state, forced, path, at, decoding, branch)
+    steps.beams_table(run.steps, at)
     view.try_and_notice()
     greedy = decoding.strategy == "greedy"
     repeated = percent(repetition([s.token.id for s in path]))
     view.note("Repeats: greedy" if greedy else "Repeats: other", share=repeated)
-    steps.steps_table(path, f"{key}.table", step, partial(st.session_state.__setitem__, slot))
+    steps.steps_table(path, step)
 
 
-def _guessed(view: DemoView, run: steps.Generation, decoding: Decoding) -> None:
+def _guessed(view: DemoView, run: steps.Generation, decoding: Decoding, forced: Slot[steps.Ids]) -> None:
     """Draw the text up to the selected step, and a box for a guess at the next token."""
     state, branch, path = view.state, view.spec.branch, run.path
-    key, slot = state.key("generate"), state.key("generate.step")
-    step = step_of(state, slot, len(path))
-    keep_step(state, slot, step)
-    now, placeholder = path[step], st.empty()
+    step = step_of(state, len(path), run.wanted)
+    at = step.get() - 1
+    now, placeholder = path[at], st.empty()
     _, prompt, settings, _ = run.wanted
-    question = (settings, prompt, now.ids[:step], step)
-    shown = view.uncovered(f"Your guess at token {step + 1}", token_verdict(now), *question, on=True)
-    before = path[step - 1].text if step else ""
+    question = (settings, prompt, now.ids[:at], at)
+    shown = view.uncovered(f"Your guess at token {at + 1}", token_verdict(now), *question, on=True)
+    before = path[at - 1].text if at else ""
     steps.text_in(placeholder, prompt, branch, room="0")(now.text if shown else f"{before} ▢", False)
     if shown:
-        steps.continue_from(state, path, step, decoding, key=key, branch=branch)
-    walk(slot, step, len(path), "token")
+        steps.continue_from(state, forced, path, at, decoding, branch)
+    walk(step, len(path), "token")
     view.try_and_notice("covered")
 
 
-GENERATE = Demo(
-    "text", draw_generation, lambda spec: spec.offers("continues"), (TEXT, *DECODING, steps.FORCED, steps.STEP)
-)
+GENERATE = Demo("text", draw_generation, lambda spec: spec.offers("continues"), (TEXT, *DECODING, steps.FORCED, STEP))

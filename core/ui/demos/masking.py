@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
+from core.language.side_by_side import carry_over
 from core.language.tokens import words
 from core.language.types import MaskPrediction, Token
 from core.links import parameters as link
 from core.ui.chips import token_chips
 from core.ui.demos.cover import Judge, verdict
+from core.ui.links import PageState
 from core.ui.param import Carried
+from core.ui.slot import Slot
 from core.words import is_word
 
 MASK = Carried(name="mask", label="Masked tokens", as_=link.Integers(high=599, most=64))
@@ -19,8 +22,14 @@ ONE, SEVERAL = "Your guess at the masked word", "Your guesses, one word for each
 FIRST = "Your guess at the first masked word"
 
 
+def masked_in(state: PageState, tokens: Sequence[Token], usual: tuple[int, ...] = ()) -> Slot[tuple[int, ...]]:
+    """The masked positions: after a change of the text, words that remain stay masked."""
+    pieces = [token.piece for token in tokens]
+    return Slot(state, MASK, usual, owner=pieces, carry=lambda former, masked: carry_over(former, pieces, masked))
+
+
 def mask_chips(
-    tokens: Sequence[Token], masked: Collection[int], *, key: str, accent: str, label: str, held: Sequence[int] = ()
+    tokens: Sequence[Token], masked: Slot[tuple[int, ...]], *, accent: str, label: str, held: Sequence[int] = ()
 ) -> tuple[int, ...]:
     """Draw the tokens as chips that mask whole words; return the masked positions.
 
@@ -31,11 +40,11 @@ def mask_chips(
     """
     numbers = words(tokens)
     fixed = [i for i, token in enumerate(tokens) if token.special]
-    chosen = {numbers[i] for i in masked if i < len(tokens) and i not in fixed}
-    return token_chips(
+    chosen = {numbers[i] for i in masked.get() if i < len(tokens) and i not in fixed}
+    picked = token_chips(
         tokens,
         selected=[i for i, number in enumerate(numbers) if number in chosen and i not in fixed],
-        key=key,
+        key=f"{masked.key}.chips",
         multi=True,
         accent=accent,
         label=label,
@@ -43,6 +52,8 @@ def mask_chips(
         held=held,
         groups=numbers,
     )
+    masked.set(picked)
+    return picked
 
 
 def last_word(tokens: Sequence[Token]) -> tuple[int, ...]:

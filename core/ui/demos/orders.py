@@ -95,7 +95,7 @@ def _choose(view: DemoView, tokens: tuple[Token, ...]) -> tuple[int, ...]:
         st.button("Right to left", key=state.key("orders.backward"), on_click=put, args=(now[::-1],))
         st.button("Shuffle", key=state.key("orders.shuffle"), on_click=_shuffle, args=(state, slot))
         st.button("All words", key=state.key("orders.all"), on_click=put, args=(list(names),))
-    state.set(words=() if picked == usual else picked)
+    state.set(words=None if picked == usual else picked)
     return picked
 
 

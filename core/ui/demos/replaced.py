@@ -11,7 +11,7 @@ from core.language.guesses import among, same_word
 from core.language.replaced import Detection, detect, replace_and_detect
 from core.ui.demos.cover import Judge, switch, verdict
 from core.ui.demos.demo import Demo, DemoView, paragraph
-from core.ui.demos.masking import MASK, mask_chips
+from core.ui.demos.masking import MASK, mask_chips, masked_in
 from core.ui.page import theme
 from core.ui.param import Seed, Text
 
@@ -35,14 +35,9 @@ def draw_replaced(view: DemoView) -> None:
         _show(view, view.computed("running-the-discriminator", detect, typed))
         return
     text = TEXT.draw(state, tag="replaced")
-    masked = mask_chips(
-        view.computed("", prepare, text).tokens,
-        state.integers(MASK.name),
-        key=state.key("replaced.chips"),
-        accent=spec.branch,
-        label=view.words.label("chips"),
-    )
-    state.set(mask=masked)
+    tokens = view.computed("", prepare, text).tokens
+    slot, label = masked_in(state, tokens), view.words.label("chips")
+    masked = mask_chips(tokens, slot, accent=spec.branch, label=label)
     with st.container(horizontal=True, vertical_alignment="center"):
         seed = SEED.button(state)
         view.note("Chosen" if masked else "Random", sample=seed + 1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 import streamlit as st
@@ -28,7 +26,7 @@ from core.objectives.sentinels import filled
 from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Position
 from core.ui.demos import steps
-from core.ui.demos.cover import keep_step, step_of, switch, text_uncovered, words_reconstructed
+from core.ui.demos.cover import STEP, step_of, switch, text_uncovered, words_reconstructed
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, Menu, every_sample, paragraph, sample_pills, task_samples, underlined
 from core.ui.glossary import sentences
@@ -37,6 +35,7 @@ from core.ui.page import plain, theme
 from core.ui.param import Choice, Integer, Seed, Text, differing, settings_popover
 from core.ui.picker import interval
 from core.ui.selection import clicks
+from core.ui.slot import Slot
 from core.words import counted
 
 BYTES = 160
@@ -140,12 +139,12 @@ HEAD = Menu(name="head", label="Head", low=0, high=256, zero="mean", width=110)
 
 
 def attention_panel(
-    view: DemoView, alignment: Alignment, step: int, menu: DeltaGenerator
-) -> tuple[int, figures.Weights, str]:
+    view: DemoView, alignment: Alignment, step: Slot[int], menu: DeltaGenerator
+) -> tuple[figures.Weights, str]:
     """Draw the settings and the two rows of tokens; selecting a generated token changes the step.
 
     Returns:
-        The step, the weights (T, S) of the chosen layer and head, and their names.
+        The weights (T, S) of the chosen layer and head, and their names.
     """
     layers, heads = alignment.weights.shape[:2]
     st.subheader(view.words.label("alignment"), anchor=False)
@@ -155,32 +154,33 @@ def attention_panel(
     weights = figures.choose(alignment.weights, layer - 1 if layer else None, head - 1 if head else None)
     key = view.state.key("alignment")
     picked = ROWS.sent(key)
-    step = min(step if picked is None else picked.selected, len(alignment.target) - 1)
+    if picked is not None:
+        step.set(min(picked.selected + 1, len(alignment.target)))
     data = {
         "source": [_chip(token, "source token") for token in alignment.source],
         "target": [_chip(token, f"step {t}") for t, token in enumerate(alignment.target, 1)],
         "lines": figures.alignment_lines(weights),
-        "selected": step,
+        "selected": step.get() - 1,
         "accent": view.accent,
         "onAccent": text_color_on(view.accent),
         "label": view.words.label("rows"),
     }
     ROWS.draw(key, data)
-    return step, weights, f"{f'layer {layer}' if layer else 'all layers'}, {f'head {head}' if head else 'all heads'}"
+    return weights, f"{f'layer {layer}' if layer else 'all layers'}, {f'head {head}' if head else 'all heads'}"
 
 
-def attention_map(
-    view: DemoView, alignment: Alignment, weights: figures.Weights, which: str, step: int, choose: Callable[[int], None]
-) -> None:
+def attention_map(view: DemoView, alignment: Alignment, weights: figures.Weights, which: str, step: Slot[int]) -> None:
     """Draw the same weights as a heat map, with its table; a click on a row chooses its step."""
     rows, columns = weights.shape
     view.picture(
         "alignment",
-        figures.alignment_map(alignment.source, alignment.target, weights, step, theme=theme(view.spec.branch)),
+        figures.alignment_map(
+            alignment.source, alignment.target, weights, step.get() - 1, theme=theme(view.spec.branch)
+        ),
         figures.alignment_table(alignment.source, alignment.target, weights),
-        select=lambda key: clicks(key, rows * columns, lambda index: choose(index // columns)),
+        select=lambda key: clicks(key, rows * columns, lambda index: step.set(index // columns + 1)),
         which=which,
-        step=step + 1,
+        step=step.get(),
         target=len(alignment.target),
         source=len(alignment.source),
     )
@@ -328,7 +328,7 @@ def _generate(
 
     run = steps.grown(
         state,
-        (view.spec.slug, request.text, task, effective(decoding), forced),
+        (view.spec.slug, request.text, task, effective(decoding), forced.get()),
         decoding.strategy,
         lambda ids: engine.stream(translate.rewrite, view.spec.slug, source, task, decoding, forced=ids),
         lambda ids: engine.run(steps_along, view.spec.slug, translate.start(checkpoint, source, task), ids),
@@ -338,14 +338,13 @@ def _generate(
     shown = not covered or not run.steps or text_uncovered(state, run.wanted, run.steps[-1].text, original)
     if run.steps and shown:
         draw_text(run.steps[-1].text, False)
-    chosen = f" {view.words.part('By hand', step=len(forced))}" if forced else ""
+    chosen = f" {view.words.part('By hand', step=len(forced.get()))}" if forced.get() else ""
     with buttons.container(horizontal=True, vertical_alignment="center"):
         ended = f"{counted(len(run.path), 'token')}. {run.ended(view.spec.name)}"
         st.caption((ended if shown else view.words.part("Covered")) + chosen)
-        if forced:
+        if forced.get():
             reset = view.words.label("reset")
-            st.button(reset, key=state.key("unforce"), on_click=steps.choose_path, args=(state, ()))
-    state.set(forced=forced)
+            st.button(reset, key=state.key("unforce"), on_click=forced.set, args=((),))
     return run, shown
 
 
@@ -354,17 +353,16 @@ def _explore(
 ) -> None:
     """Draw the cross-attention of each generated token, and its alternatives."""
     state = view.state
-    slot = state.key("step")
-    step, weights, which = attention_panel(view, alignment, step_of(state, slot, len(run.path)), menu)
-    keep_step(state, slot, step)
-    steps.continue_from(state, run.path, step, decoding, key=state.key("steps"), branch=view.spec.branch)
-    steps.beams_table(run.steps, step)
+    step = step_of(state, len(run.path), run.wanted)
+    weights, which = attention_panel(view, alignment, step, menu)
+    at, (_, text, slug, *_) = step.get() - 1, run.wanted
+    steps.continue_from(state, steps.by_hand(state, (text, slug)), run.path, at, decoding, view.spec.branch)
+    steps.beams_table(run.steps, at)
     kind = "repair" if task.repairs else "translate" if task.languages else task.slug
     view.try_and_notice(kind if view.words.has(f"Try: {kind}") else "")
     _measured(view, task)
-    choose = partial(st.session_state.__setitem__, slot)
-    attention_map(view, alignment, weights, which, step, choose)
-    steps.steps_table(run.path, state.key("steps.table"), step, choose)
+    attention_map(view, alignment, weights, which, step)
+    steps.steps_table(run.path, step)
 
 
 def _measured(view: DemoView, task: Task) -> None:
@@ -449,5 +447,5 @@ REWRITE = Demo(
     "rewrite",
     draw_rewriting,
     lambda spec: spec.offers("rewrites"),
-    (*DECODING, TASK, DAMAGE, RATE, LAYER, HEAD, steps.FORCED, steps.STEP, TEXT, SEED),
+    (*DECODING, TASK, DAMAGE, RATE, LAYER, HEAD, steps.FORCED, STEP, TEXT, SEED),
 )

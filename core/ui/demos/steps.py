@@ -27,12 +27,12 @@ from core.ui.page import accent, plain, theme
 from core.ui.panel import chart, offer_chart
 from core.ui.param import Carried
 from core.ui.selection import rows
+from core.ui.slot import Slot
 from core.ui.tables import data_table
 from core.words import visible
 
 FORCED = Carried(name="forced", label="Tokens chosen by hand", as_=link.Integers(high=10**6, most=1_000))
 """The token ids up to and including the last token chosen by hand."""
-STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, 1_000))
 CARET = "▏"
 """At the end of a text while it is generated."""
 PAUSE = 0.04
@@ -92,20 +92,9 @@ def going(
     return True
 
 
-def by_hand(state: PageState, owner: object) -> Ids:
+def by_hand(state: PageState, owner: object) -> Slot[Ids]:
     """The token ids chosen by hand; cleared when their ``owner``, the text and the vocabulary, changes."""
-    slot, belongs = state.key("forced"), state.key("forced.owner")
-    if belongs not in st.session_state:
-        st.session_state[slot] = state.integers(FORCED.name)
-    elif st.session_state[belongs] != owner:
-        st.session_state[slot] = ()
-    st.session_state[belongs] = owner
-    return tuple(st.session_state[slot])
-
-
-def choose_path(state: PageState, ids: Ids) -> None:
-    """Generate again from these token ids; a callback, or called before a rerun."""
-    st.session_state[state.key("forced")] = ids
+    return Slot(state, FORCED, (), owner=owner)
 
 
 def grown(
@@ -173,12 +162,12 @@ def forget_grown(state: PageState) -> None:
 
 
 def step_chips(
-    path: Sequence[GenerationStep], tokens: Sequence[Token], step: int, *, key: str, branch: str, by_hand: int | None
+    path: Sequence[GenerationStep], tokens: Sequence[Token], step: Slot[int], branch: str, by_hand: int | None = None
 ) -> int:
-    """Draw the generated tokens as chips; return the selected step, from 0.
+    """Draw the generated tokens as chips, which select the step; return it, from 0.
 
     Args:
-        by_hand: the step whose token was chosen by hand; None without one.
+        by_hand: the step, from 0, whose token was chosen by hand.
     """
     notes = [
         f"step {s.index + 1}, probability {percent(s.token.probability)}"
@@ -187,22 +176,23 @@ def step_chips(
     ]
     (picked,) = token_chips(
         tokens,
-        selected=[min(max(step, 0), len(path) - 1)],
-        key=f"{key}.path",
+        selected=[step.get() - 1],
+        key=f"{step.key}.path",
         accent=branch,
         label=content("demos", "text").label("path"),
         bars=[s.token.probability for s in path],
         notes=notes,
         clearable=False,
     ) or (0,)
+    step.set(picked + 1)
     return picked
 
 
 def continue_from(
-    state: PageState, path: Sequence[GenerationStep], step: int, decoding: Decoding, *, key: str, branch: str
+    state: PageState, forced: Slot[Ids], path: Sequence[GenerationStep], step: int, decoding: Decoding, branch: str
 ) -> None:
-    """Draw the most probable tokens of one step as bars and chips; choosing another continues from it."""
-    now, words = path[step], content("demos", "text")
+    """Draw the most probable tokens of one step, from 0, as bars and chips; choosing another continues from it."""
+    now, words, key = path[step], content("demos", "text"), state.key("candidates")
     options = list(now.alternatives)
     if all(option.id != now.token.id for option in options):
         options.append(now.token)  # a rare token that was sampled, or forced
@@ -237,7 +227,7 @@ def continue_from(
         clearable=False,
     ) or (taken,)
     if picked != taken:
-        choose_path(state, (*(before.token.id for before in path[:step]), options[picked].id))
+        forced.set((*(before.token.id for before in path[:step]), options[picked].id))
         st.rerun()
 
 
@@ -256,8 +246,9 @@ def beams_table(steps: Sequence[GenerationStep], step: int) -> None:
     )
 
 
-def steps_table(path: Sequence[GenerationStep], key: str, step: int, choose: Callable[[int], None]) -> None:
-    """Draw a table with a row for each step, from 0; a click on a row chooses its step."""
+def steps_table(path: Sequence[GenerationStep], step: Slot[int]) -> None:
+    """Draw a table with a row for each step; a click on a row chooses its step."""
+    key = f"{step.key}.table"
     every = [
         {
             "step": s.index + 1,
@@ -279,7 +270,7 @@ def steps_table(path: Sequence[GenerationStep], key: str, step: int, choose: Cal
             alt=content("demos", "text").label("steps"),
             key=key,
             column_config={"probability": four, "after temperature and truncation": four},
-            **rows(key, step, choose),
+            **rows(key, step.get() - 1, lambda at: step.set(at + 1)),
         )
 
 

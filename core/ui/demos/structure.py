@@ -19,7 +19,7 @@ from core.ui.chips import token_chips
 from core.ui.demos.cover import COVER
 from core.ui.demos.demo import Demo, DemoView, Prediction, word_judge
 from core.ui.demos.masking import FIRST as GUESS
-from core.ui.demos.masking import MASK, ONE, judge_of, mask_chips
+from core.ui.demos.masking import MASK, ONE, judge_of, mask_chips, masked_in
 from core.ui.glossary import sentences
 from core.ui.param import Seed, Text
 from core.vectors import elmo
@@ -45,12 +45,13 @@ def _one(view: DemoView, tokens: Sequence[Token], usual: int, reach: int = 1) ->
     state = view.state
     able = [not token.special for token in tokens]
     off = [i for i in range(len(tokens)) if not all(able[i : i + reach]) or i + reach > len(tokens)]
-    before = [i for i in state.integers(MASK.name) if i < len(tokens) and i not in off] or [usual]
+    slot = masked_in(state, tokens, (usual,))
+    before = [i for i in slot.get() if i < len(tokens) and i not in off] or [usual]
     (chosen,) = (
         token_chips(
             tokens,
             selected=before[:1],
-            key=state.key("structure.chips"),
+            key=f"{slot.key}.chips",
             accent=view.spec.branch,
             label=view.words.label("chips"),
             disabled=off,
@@ -58,7 +59,7 @@ def _one(view: DemoView, tokens: Sequence[Token], usual: int, reach: int = 1) ->
         )
         or before[:1]
     )
-    state.set(mask=() if chosen == usual else (chosen,))
+    slot.set((chosen,))
     return chosen
 
 
@@ -85,14 +86,8 @@ def draw_spans(view: DemoView) -> None:
     able = [i for i, token in enumerate(tokens) if not token.special and is_word(token.text)]
     middle = {numbers[i] for i in able[len(able) // 2 :][:2]}
     usual = tuple(i for i in able if numbers[i] in middle)
-    masked = mask_chips(
-        tokens,
-        state.integers(MASK.name) or usual,
-        key=state.key("spans.chips"),
-        accent=view.spec.branch,
-        label=view.words.label("chips"),
-    )
-    state.set(mask=() if masked == usual else masked)
+    slot, label = masked_in(state, tokens, usual), view.words.label("chips")
+    masked = mask_chips(tokens, slot, accent=view.spec.branch, label=label)
     sentence = view.computed("", prepare, text, masked)
     away = view.computed("predicting", structure.from_boundaries, sentence, TOP_K)
     from_states = view.computed("predicting", predict, sentence, TOP_K)

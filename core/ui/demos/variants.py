@@ -15,7 +15,7 @@ from core.figures import block as figures
 from core.language import bilingual
 from core.language.fill_mask import prepare
 from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, sample_pills, word_judge
-from core.ui.demos.masking import FIRST, MASK, ONE, mask_chips
+from core.ui.demos.masking import FIRST, MASK, ONE, mask_chips, masked_in
 from core.ui.glossary import sentences
 from core.ui.page import theme
 from core.ui.panel import chart, offer_chart
@@ -66,25 +66,11 @@ def translation_demo(view: DemoView) -> None:
 
 def _masked_tokens(view: DemoView, joined: bilingual.Joined) -> tuple[int, ...]:
     """Draw the chips of both sentences; new sentences start with the second English word masked."""
-    state = view.state
-    tokens, now = joined.tokens, tuple(token.id for token in joined.tokens)
-    slot, read = state.key("pair.masked"), state.key("pair.tokens")
-    before = st.session_state.get(read)
-    if before != now:
-        linked = tuple(i for i in state.integers(MASK.name) if i < len(tokens)) if before is None else ()
-        starts = [i for i in range(joined.second) if not tokens[i].special and not tokens[i].continuation]
-        st.session_state[slot] = linked or (() if joined.masked else tuple(starts[1:2] or starts))
-        st.session_state[read] = now
-    st.session_state[slot] = picked = mask_chips(
-        tokens,
-        st.session_state[slot],
-        key=state.key("pair.chips"),
-        accent=view.spec.branch,
-        label=view.words.label("chips"),
-        held=joined.masked,
-    )
-    state.set(mask=picked)
-    return picked
+    tokens = joined.tokens
+    starts = [i for i in range(joined.second) if not tokens[i].special and not tokens[i].continuation]
+    usual = () if joined.masked else tuple(starts[1:2] or starts)
+    slot, label = masked_in(view.state, tokens, usual), view.words.label("chips")
+    return mask_chips(tokens, slot, accent=view.spec.branch, label=label, held=joined.masked)
 
 
 TRANSLATION = Demo(

@@ -18,14 +18,14 @@ from core.language.tokens import describe
 from core.language.types import GenerationStep
 from core.links import parameters as link
 from core.table import Table
-from core.ui.demos.cover import COVER, keep_step, step_of, switch, token_verdict, uncovered, walk
-from core.ui.demos.steps import STEP, step_chips
+from core.ui.demos.cover import COVER, STEP, step_of, switch, token_verdict, uncovered, walk
+from core.ui.demos.steps import step_chips
 from core.ui.export import download_csv
 from core.ui.generation.colored import plain_html, text_html
 from core.ui.generation.setup import RULES, SHARED, Setup, number_box, setup
 from core.ui.generation.streaming import Canvas, generate_all
 from core.ui.glossary import terms
-from core.ui.links import PageState, instead, within, words
+from core.ui.links import PageState, instead, words
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
@@ -62,19 +62,13 @@ def one_step(view: View) -> None:
         return
     checkpoint = session.checkpoint(chosen.spec.slug)
     tokens = describe(checkpoint.tokenizer, [step.token.id for step in path])
-    slot = state.key(f"step.of.{hash(chosen.key)}.{card.name}")
-    seen = state.key("step.seen")
-    if seen not in st.session_state:  # later, another text may simply be shorter
-        within(state, STEP.label, state.number(STEP.name, 1), 1, len(path))
-    st.session_state[seen] = True
-    at = step_of(state, slot, len(path))
-    shown = True
+    step = step_of(state, len(path), (chosen.key, card.name))
+    at, shown = step.get() - 1, True
     if guess_first:
         shown = _guessed(chosen, card, path, at)
-        walk(slot, at, len(path), "token")
+        walk(step, len(path), "token")
     else:
-        at = step_chips(path, tokens, at, key=state.key("step.chips"), branch=chosen.spec.branch, by_hand=None)
-    keep_step(state, slot, at)
+        at = step_chips(path, tokens, step, chosen.spec.branch)
     if not shown:
         return
     ids = [step.token.id for step in path[:at]]

@@ -234,7 +234,7 @@ def text_part(
     fits = _most(checkpoint, ahead, segment, most)
     count_input, count_text = _counts(checkpoint, second, task)
     if fits < 1 or count_input(typed) <= fits:
-        state.set(**{name: ()})
+        state.set(**{name: None})
         return text
     usual = window(typed, count_input, count_text, fits)
     if answered and (spec.offers("continues") or (_MASK in typed and _MASK not in usual.text)):
@@ -286,7 +286,7 @@ def part_numbers(
     key = state.key(f"{name}.last.{tag}.{total}.{first}")
     arguments = (name, key, first, None)
     last = int(st.number_input(f"to {unit}", low, high, end, step, key=key, width=140, on_change=_sent, args=arguments))
-    state.set(**{name: () if (first, last) == usual else (first, last)})
+    state.set(**{name: None if (first, last) == usual else (first, last)})
     return first, last
 
 

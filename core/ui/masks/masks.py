@@ -74,7 +74,7 @@ def masks(view: View) -> None:
     choice, axes = chosen(view)
     key = state.key("masks.board")
     board = build_board(choice, axes, _flips(choice, (len(axes.queries), len(axes.keys)), key, state))
-    state.set(flips=board.flips)
+    state.set(flips=board.flips or None)
     if presenting():  # the board has the whole screen
         st.session_state.setdefault(MAIN_PICTURE, "board")
         left, right = st.container(key="atlas-board"), st.container(key="atlas-rest")

@@ -16,13 +16,13 @@ from core.table import Table
 from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Positions
 from core.ui.demos.cover import was_shown
-from core.ui.links import instead
 from core.ui.objectives.covered_targets import BLANK
 from core.ui.objectives.entry import RATE, Entry, Inputs, Options, Stage, losses_by
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer
 from core.ui.section import View
+from core.ui.slot import Slot
 from core.words import visible
 
 MASKS = {
@@ -35,8 +35,7 @@ MASKS = {
 PREFIX = Integer(name="prefix", label="Prefix, tokens", low=0, high=200, width=140)
 MASK = Choice(name="mask", label="Mask", default="seq2seq", options=MASKS, width=160)
 K = Integer(name="k", label="Predicted: one token in", default=6, low=1, high=12, width=140)
-_LONGEST = 128
-ORDER = Carried(name="order", label="Order", as_=link.Integers(high=599, most=_LONGEST))
+ORDER = Carried(name="order", label="Order", as_=link.Integers(high=599, most=600))
 
 
 class Moved(Message):
@@ -94,46 +93,37 @@ def _ask(view: View, inputs: Inputs) -> Options:
     state = view.state
     tokens = [inputs.tokens[position] for position in _ordinary(inputs)]
     count = len(tokens)
-    drawn, linked = drawn_order(inputs), state.integers("order")
-    # another text, or another seed, has another order: a dragged one holds for its own
-    slot, sign = state.key("permutation.order"), state.key("permutation.sign")
-    now = (inputs.seed, tuple(token.id for token in inputs.tokens))
-    if st.session_state.get(sign) != now:
-        first = sign not in st.session_state
-        fresh = first and sorted(linked) == list(range(count))
-        if first and linked and not fresh:
-            instead(state, view.words.part("Other length", count=count))
-        st.session_state[slot] = linked if fresh else drawn
-        st.session_state[sign] = now
-
-    def put(order: tuple[int, ...]) -> None:
-        st.session_state[slot] = order
-
+    drawn, forward = drawn_order(inputs), tuple(range(count))
+    order = Slot(
+        state,
+        ORDER,
+        drawn,
+        # another text, or another seed, has another order: a dragged one holds for its own
+        owner=(inputs.seed, tuple(token.id for token in inputs.tokens)),
+        refusal=lambda linked: "" if sorted(linked) == [*forward] else view.words.part("Other length", count=count),
+    )
     predicted = permutation.target_count(count, inputs.number("k")) if count else 0
     view.say("Order")
     covered = state.text("cover") == "yes" and not was_shown(state, inputs.question)
-    later = st.session_state[slot][count - predicted :] if covered else ()
+    later = order.get()[count - predicted :] if covered else ()
     key, accented = state.key("permutation.row"), accent("decoder")
     moved = ORDER_ROW.sent(key)
     if moved is not None and sorted(moved.order) == list(range(count)):
-        st.session_state[slot] = tuple(moved.order)
+        order.set(tuple(moved.order))
     data = {
         "tokens": [_chip(replace(t, text=BLANK, piece=BLANK) if at in later else t, at) for at, t in enumerate(tokens)],
-        "order": list(st.session_state[slot]),
+        "order": list(order.get()),
         "asked": predicted,
         "label": view.words.label("order"),
         "accent": accented,
         "onAccent": text_color_on(accented),
     }
     ORDER_ROW.draw(key, data)
-    forward = tuple(range(count))
     named = {"Left to right": forward, "Right to left": forward[::-1], "As sampled": drawn}
     with st.popover("Named orders"):
-        for name, order in named.items():
-            st.button(name, key=state.key(f"permutation.{name}"), on_click=put, args=(order,), width="stretch")
-    order = st.session_state[slot]
-    state.set(order=None if order == drawn or count > _LONGEST else order)
-    return {"order": ".".join(map(str, order))}
+        for name, named_order in named.items():
+            st.button(name, key=f"{order.key}.{name}", on_click=order.set, args=(named_order,), width="stretch")
+    return {"order": ".".join(map(str, order.get()))}
 
 
 def _chip(token: Token, position: int) -> dict[str, str]:

@@ -19,12 +19,13 @@ from core.table import Table
 from core.theme import BLUE, GREEN, VERMILION
 from core.ui.chips import text_color_on
 from core.ui.component import MOST, Component, Message
-from core.ui.links import PageState, instead
+from core.ui.links import PageState
 from core.ui.objectives.entry import SEED
 from core.ui.page import theme
 from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice, Integer, Real, settings_menu
 from core.ui.section import Section, View
+from core.ui.slot import Slot
 
 _STARTS = {
     "clip": ((20, 95, 200, 290, 340, 150), (60, 140, 170, 330, 15, 120)),
@@ -76,8 +77,9 @@ def points(view: View) -> None:
         values = settings_menu(state, box, SEED, MATRIX, tag=kind)
         count = values[COUNT.name] // (1 if kind == "clip" else 2)
         seed = values[SEED.name]
-    slot, begun = state.key(f"points.{kind}.{count}.{seed}"), start(kind, count, seed)
-    angles = _angles(begun, slot, state)
+    begun = start(kind, count, seed)
+    slot = _angles(begun, (kind, count, seed), state)
+    angles = slot.get()
 
     def loss_of(where: Sequence[float]) -> Loss:
         if kind == "clip":
@@ -85,7 +87,7 @@ def points(view: View) -> None:
         return contrastive.supervised(where, classes(count), tau)
 
     def put(where: Sequence[float]) -> None:
-        st.session_state[slot] = tuple(round(angle) % 360 for angle in where)
+        slot.set(tuple(round(angle) % 360 for angle in where))
 
     def down(steps: int) -> None:
         where: list[float] = [float(angle) for angle in angles]
@@ -99,8 +101,8 @@ def points(view: View) -> None:
     st.markdown(view.words.part(f"Loss: {kind}", **amounts, count=count, n=n, others=n - 1))
     left, right = st.columns([1, 1], gap="large")
     with left:
-        CIRCLE.draw(f"{slot}.circle", circle_data(kind, angles, loss, view.words.label("circle")))
-        offer_drawing(state, f"{slot}.circle", view.words.label("circle"), "svg")
+        CIRCLE.draw(f"{slot.key}.circle", circle_data(kind, angles, loss, view.words.label("circle")))
+        offer_drawing(state, f"{slot.key}.circle", view.words.label("circle"), "svg")
         with st.container(horizontal=True):
             st.button("One gradient step", key=state.key("points.step"), on_click=down, args=(1,))
             st.button("Twenty gradient steps", key=state.key("points.steps"), on_click=down, args=(20,))
@@ -127,20 +129,18 @@ def start(kind: str, count: int, seed: int) -> tuple[int, ...]:
     return (*first[:count], *second[:count])
 
 
-def _angles(begun: tuple[int, ...], slot: str, state: PageState) -> tuple[int, ...]:
+def _angles(begun: tuple[int, ...], owner: object, state: PageState) -> Slot[tuple[int, ...]]:
     """Whole degrees of all points: those of the first set, then those of the second."""
-    if slot not in st.session_state:
-        linked = state.integers("angles") if state.key("points.seen") not in st.session_state else ()
-        if linked and len(linked) != len(begun):
-            instead(state, content("objectives", "points").part("Other count", linked=len(linked), points=len(begun)))
-        st.session_state[slot] = linked if len(linked) == len(begun) else begun
-    st.session_state[state.key("points.seen")] = True
-    sent = CIRCLE.sent(f"{slot}.circle")
+
+    def other_count(linked: tuple[int, ...]) -> str:
+        numbers = {"linked": len(linked), "points": len(begun)}
+        return "" if len(linked) == len(begun) else content("objectives", "points").part("Other count", **numbers)
+
+    slot = Slot(state, ANGLES, begun, owner=owner, refusal=other_count)
+    sent = CIRCLE.sent(f"{slot.key}.circle")
     if sent is not None and len(sent.angles) == len(begun):
-        st.session_state[slot] = tuple(sent.angles)
-    now: tuple[int, ...] = st.session_state[slot]
-    state.set(angles=() if now == begun else now)
-    return now
+        slot.set(tuple(sent.angles))
+    return slot
 
 
 def circle_data(kind: str, angles: Sequence[int], loss: Loss, label: str) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _sliders(view: DemoView) -> tuple[float, ...]:
         label = f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}"
         st.slider(label, -REACH, REACH, key=slot, persist_state="page", step=STEP, format="%.1f")
     even = len(set(raw)) == 1
-    state.set(weights=() if even else tuple(round(10 * (value + REACH)) for value in raw))
+    state.set(weights=None if even else tuple(round(10 * (value + REACH)) for value in raw))
     return raw
 
 
