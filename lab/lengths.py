@@ -25,7 +25,7 @@ from pydantic import BeforeValidator
 
 from core.lazy import torch
 from core.patterns.layout import BYTES_PER_SCORE, Sparsity, cost
-from core.sparse.bigbird import Gather, sparse_attention
+from core.run.odd.sparse import Gather, sparse_attention
 from core.sparse.encoder import by_mask, measure_peak
 from lab.timing import alternated
 

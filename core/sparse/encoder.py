@@ -43,6 +43,7 @@ def by_mask(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> t
 
 def head_by_head(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Full attention of one row, one head after the other: the scores of all heads at once would not fit."""
+    query, key, value = (part.contiguous() for part in (query, key, value))  # each head's rows side by side
     context = torch.empty_like(query)
     for head in range(query.shape[1]):
         context[0, head] = by_mask(query[0, head], key[0, head], value[0, head], None)[0]

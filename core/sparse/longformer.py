@@ -1,7 +1,7 @@
 """Longformer with a window and global tokens that are chosen before each call (`core.sparse.encoder`).
 
 transformers' forward pass fills the text up to whole windows and takes its window from the configuration. Here the
-attention is :mod:`core.sparse.windowed`. Training and page share this pass; a test holds it against the library's.
+attention is that of `core.run.odd.sparse`. Training and page share this pass; a test holds it against the library's.
 
 Beltagy et al. 2020, arXiv 2004.05150. Legend: R rows, n tokens, h hidden size, H heads, d head dimension, g global
 tokens.
@@ -15,8 +15,8 @@ from core.checkpoints.families.architectures import has
 from core.errors import NoAttentionMatrix
 from core.lazy import Tensor, functional, torch
 from core.run.model import Model, Module
+from core.run.odd.sparse import by_blocks
 from core.sparse import encoder
-from core.sparse.windowed import by_blocks
 
 GLOBAL = (0,)
 """The first token is global, as in training."""

@@ -1,6 +1,8 @@
 """Our BigBird against its own reference, and against transformers, on a tiny random model."""
 
 import copy
+import importlib
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,8 +16,10 @@ from core.patterns import mask
 from core.patterns.layout import RANDOM as DRAWN
 from core.patterns.layout import Sparsity
 from core.run.odd.blocks import attended
+from core.run.odd.sparse import Gather, sparse_attention
 from core.run.prepare import prepare
-from core.sparse.bigbird import Gather, forward, sparse_attention
+from core.run.run import run
+from core.sparse.bigbird import forward
 from core.sparse.encoder import by_mask
 from tests import tinyfamilies
 
@@ -166,6 +170,35 @@ def test_an_ordinary_pass_is_the_gathered_one_at_any_length_and_leaves_the_insta
             found = model(torch.tensor([ids]), torch.ones(1, n)).logits[0].numpy()
         np.testing.assert_allclose(found, forward(make(), ids, range(n), Sparsity.of(model.config)), atol=2e-5)
     assert (model.bert.attention_type, [type(module) for module in model.modules()]) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "lengths", "sparse"),
+    [
+        ("big_bird", (1,), False),
+        ("big_bird", (63,), True),
+        ("big_bird", (96, 96), True),
+        ("big_bird", (97, 41, 6), False),
+        ("longformer", (3,), False),
+        ("longformer", (7,), True),
+        ("longformer", (30, 30), True),
+        ("longformer", (30, 9, 2), False),
+    ],
+)
+def test_without_a_run_the_numbers_are_those_of_a_recorded_pass(name, lengths, sparse, monkeypatch):
+    model = tinyfamilies.make(name).model
+    ids = torch.tensor([[*tokens(n, seed=n), *[0] * (max(lengths) - n)] for n in lengths]) % model.config.vocab_size
+    inputs = {"input_ids": ids, "attention_mask": torch.tensor([[1] * n + [0] * (max(lengths) - n) for n in lengths])}
+    recorded = run(model, inputs, keep={"pattern"})
+    expected = recorded.output.logits
+    module = importlib.import_module({"big_bird": "core.run.odd.blocks", "longformer": "core.run.odd.window"}[name])
+    rows = Mock(wraps=module.attend)
+    monkeypatch.setattr(module, "attend", rows)
+    with torch.inference_mode():
+        found = model(**inputs).logits
+    assert rows.called is not sparse
+    for row, n in enumerate(lengths):
+        torch.testing.assert_close(found[row, :n], expected[row, :n], atol=1e-5, rtol=1e-5)
 
 
 def test_a_padded_text_has_the_blocks_of_its_own_length():

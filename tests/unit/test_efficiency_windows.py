@@ -20,12 +20,12 @@ from core.language.generate import generate
 from core.language.inputs import Inputs
 from core.language.types import Decoding
 from core.patterns.layout import GLOBAL, NONE
+from core.run.odd.sparse import by_blocks
 from core.run.odd.window import allowed
 from core.sparse import reformer
 from core.sparse import windowed as window_layout
 from core.sparse.encoder import by_mask
 from core.sparse.longformer import states
-from core.sparse.windowed import by_blocks
 from tests import tiny, tinyfamilies
 from tests.library import library_model
 from tests.tinyfamilies import loaded

@@ -3,6 +3,7 @@
 In transformers 5.23 a text of at most (5 + 2r) b tokens switches the *instance* to full attention for good, a longer
 one is padded to whole blocks, and in evaluation all random blocks are block 0. Here a pass leaves the instance as it
 is, a short text has fewer random blocks, and blocks are a mask: each text of a batch has those of its own length.
+Without a run the blocks of long texts are gathered, with the same outputs and no weights.
 
 Legend: R rows, H heads, n tokens, b block size, r random blocks, B blocks.
 """
@@ -22,6 +23,8 @@ from transformers.models.big_bird.modeling_big_bird import (
 
 from core.patterns.layout import NONE, Sparsity
 from core.run.attend import as_allowed, attend
+from core.run.odd.sparse import by_head, gather_of
+from core.run.run import CURRENT
 
 
 @lru_cache(maxsize=128)
@@ -42,25 +45,42 @@ def spread(blocks: Tensor, size: int) -> Tensor:
     return blocks.repeat_interleave(size, -1).repeat_interleave(size, -2)
 
 
+GATHERED = 16
+"""The fewest blocks of a text of which gathering them is faster than masking others."""
+
+
 class FullSelfAttention(BigBirdSelfAttention):  # type: ignore[misc]
     """That of a model whose configuration has full attention."""
 
     def forward(
         self, hidden_states: Tensor, attention_mask: Tensor | None = None, **_: object
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor | None]:
         query, key, value = (
             part(hidden_states).unflatten(-1, (self.num_attention_heads, -1)).transpose(1, 2)
             for part in (self.query, self.key, self.value)
         )
-        dropout = self.dropout.p if hasattr(self, "dropout") else 0.0
-        z, weights = attend(self, query, key, value, self._allowed(attention_mask, query.shape[-2]), dropout=dropout)
+        z, weights = self._attend(query, key, value, attention_mask)
         return z.flatten(2), weights
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """As :func:`core.run.attend.attend`."""
+        dropout = self.dropout.p if hasattr(self, "dropout") else 0.0
+        return attend(self, query, key, value, self._allowed(mask, query.shape[-2]), dropout=dropout)
 
     def _allowed(self, mask: Tensor | None, n: int) -> Tensor | None:
         return mask
 
 
 class BlockSelfAttention(FullSelfAttention):
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Gathers the blocks where no weights are recorded and texts are long and without padding."""
+        n, sparsity = query.shape[2], Sparsity.of(self)
+        padded = mask is not None and not bool(as_allowed(mask[:, 0, -1]).all())
+        if CURRENT.get() is not None or self.training or padded or sparsity.count_blocks(n) < GATHERED:
+            return super()._attend(query, key, value, mask)
+        gathers = [gather_of(sparsity, n, self.seed, head) for head in range(query.shape[1])]
+        return by_head(query, key, value, gathers).transpose(1, 2), None
+
     def _allowed(self, mask: Tensor | None, n: int) -> Tensor | None:
         """(R or 1, H or 1, n, n) True where a token attends to another; a text is padded at its end."""
         sparsity = Sparsity.of(self)

@@ -13,11 +13,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 from transformers.models.longformer.modeling_longformer import LongformerEncoder, LongformerSelfAttention
 
 from core import patterns
 from core.run.attend import Apart, attend
 from core.run.model import Module
+from core.run.odd.sparse import by_blocks
+from core.run.run import CURRENT
 
 
 @lru_cache(maxsize=16)
@@ -45,15 +48,22 @@ class SelfAttention(LongformerSelfAttention):  # type: ignore[misc]
         at = is_index_global_attn[0].nonzero()[:, 0]
         apart = None
         if is_global_attn:
-            query = split(self.query_global, hidden_states[:, at])
-            apart = Apart(at, query, split(self.key_global), split(self.value_global))
-        near = allowed(hidden_states.shape[1], self.one_sided_attn_window_size, tuple(at.tolist()))
+            of_global = split(self.query_global, hidden_states[:, at])
+            apart = Apart(at, of_global, split(self.key_global), split(self.value_global))
+        query, key, value = (split(part) for part in (self.query, self.key, self.value))
+        n, side, marked = hidden_states.shape[1], self.one_sided_attn_window_size, tuple(at.tolist())
+        whole_rows = CURRENT.get() is not None or output_attentions or self.training or bool(is_index_masked.any())
+        if n > 2 * side and not whole_rows:
+            z = by_blocks(query, key, value, side, marked)
+            if apart is not None:
+                z = z.index_copy(2, at, functional.scaled_dot_product_attention(apart.query, apart.key, apart.value))
+            return (z.transpose(1, 2).flatten(2),)
         z, weights = attend(
             self,
-            split(self.query),
-            split(self.key),
-            split(self.value),
-            near & ~is_index_masked[:, None, None],
+            query,
+            key,
+            value,
+            allowed(n, side, marked) & ~is_index_masked[:, None, None],
             dropout=self.dropout,
             apart=apart,
         )
