@@ -30,15 +30,17 @@ def round_up(lengths: Ints, multiple: int = 4) -> Ints:
 
 def sample_epoch(count: int, passes: float, rng: np.random.Generator) -> Ints:
     """Item numbers of one epoch: each item ``floor(passes)`` times, and a random share for the fraction."""
-    whole = int(passes)
-    extra = rng.permutation(count)[: round((passes - whole) * count)]
-    return np.concatenate([np.tile(np.arange(count), whole), extra]).astype(np.int64)
+    full_passes = int(passes)
+    extra = rng.permutation(count)[: round((passes - full_passes) * count)]
+    return np.concatenate([np.tile(np.arange(count), full_passes), extra]).astype(np.int64)
 
 
 def mix(origin: Ints, passes: Sequence[float], rng: np.random.Generator) -> Ints:
     """Item numbers of one epoch over several sources, each by `sample_epoch`; ``origin[i]`` is the source of item i."""
     members = [np.flatnonzero(np.asarray(origin) == number) for number in range(len(passes))]
-    return np.concatenate([own[sample_epoch(len(own), count, rng)] for own, count in zip(members, passes, strict=True)])
+    return np.concatenate(
+        [items[sample_epoch(len(items), count, rng)] for items, count in zip(members, passes, strict=True)]
+    )
 
 
 def plan(

@@ -66,8 +66,8 @@ class ImageTextObjective(Objective):
 
     def loss(self, batch: Batch) -> Tensor:
         """CLIP's loss in nats."""
-        given = {"input_ids": batch["ids"], "pixel_values": batch["pixels"]}
-        loss: Tensor = self.model(**given, attention_mask=(batch["ids"] != 0).long(), return_loss=True).loss
+        inputs = {"input_ids": batch["ids"], "pixel_values": batch["pixels"]}
+        loss: Tensor = self.model(**inputs, attention_mask=(batch["ids"] != 0).long(), return_loss=True).loss
         return loss
 
     def measure(self) -> dict[str, float]:
@@ -83,7 +83,7 @@ def accuracy(clip: Any, scenes: Sequence[Scene], images: NDArray[np.uint8], prom
 
 def apart(scenes: Sequence[Scene], images: NDArray[np.uint8]) -> float:
     """Accuracy in percent of the nearest training images by mean color and by gray pixels."""
-    known, seen = image_text.sample("seen", KNOWN, seed=2)
+    known_scenes, seen = image_text.sample("seen", KNOWN, seed=2)
 
     def color(of: NDArray[np.uint8]) -> NDArray[np.float64]:
         """The mean color of each image's most colored or darkest tenth of pixels."""
@@ -100,7 +100,7 @@ def apart(scenes: Sequence[Scene], images: NDArray[np.uint8]) -> float:
     def nearest(features: Any) -> list[Scene]:
         ours, theirs = features(images), features(seen)
         squares = (ours**2).sum(1)[:, None] - 2 * ours @ theirs.T + (theirs**2).sum(1)[None]
-        return [known[i] for i in squares.argmin(1)]
+        return [known_scenes[i] for i in squares.argmin(1)]
 
     both = zip(scenes, nearest(color), nearest(gray), strict=True)
     return Share(sum(s.color == c.color and s.shape == g.shape for s, c, g in both), len(scenes))

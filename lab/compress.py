@@ -192,8 +192,8 @@ def _remove_heads(model: nn.Module, checkpoint: Checkpoint, removed: Sequence[He
 
 
 def _gated(gate: Tensor, _: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    joined, *rest = inputs
-    return ((joined.unflatten(-1, (len(gate), -1)) * gate[:, None]).flatten(-2), *rest)  # type: ignore[no-untyped-call]
+    joined, *others = inputs
+    return ((joined.unflatten(-1, (len(gate), -1)) * gate[:, None]).flatten(-2), *others)  # type: ignore[no-untyped-call]
 
 
 def _quantize(model: nn.Module) -> None:

@@ -79,14 +79,14 @@ def lines(corpus: Path, name: str) -> Iterator[str]:
         CorpusError: the file is missing, cannot be read, or is not UTF-8; then the message names the line.
     """
     path = open_file(corpus, name)
-    whole = 0
+    complete_lines = 0
     try:
         with path.open("rb") as stream:
             for line in stream:
                 yield line.decode("utf-8").rstrip("\r\n")
-                whole += 1
+                complete_lines += 1
     except UnicodeDecodeError as error:
-        where = f"line {whole + 1} of {path}"
+        where = f"line {complete_lines + 1} of {path}"
         raise CorpusError(
             f"The corpus has to be UTF-8, but {where} is not. Convert that file and try again."
         ) from error

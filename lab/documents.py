@@ -111,18 +111,18 @@ def tokenized(
             if document[0].held_out != held_out:
                 continue
             texts = (item.text for item in document)
-            own = [ids[:room] for ids in encoded(tokenizer, texts, special=False) if ids]
-            begin, end, at = len(rows), len(rows) + len(own), 0
-            rows += own
-            while at < len(own):
-                whole = not source.sentences or rng.random() < 0.5
-                target = room if whole else int(rng.integers(SHORTEST, room))
-                size, stop = len(own[at]), at + 1
-                most = len(own) if source.sentences else min(len(own), at + source.group)
-                while stop < most and size + len(own[stop]) <= target:
-                    size += len(own[stop])
+            encoded_texts = [ids[:room] for ids in encoded(tokenizer, texts, special=False) if ids]
+            begin, end, at = len(rows), len(rows) + len(encoded_texts), 0
+            rows += encoded_texts
+            while at < len(encoded_texts):
+                fills = not source.sentences or rng.random() < 0.5
+                target = room if fills else int(rng.integers(SHORTEST, room))
+                size, stop = len(encoded_texts[at]), at + 1
+                most = len(encoded_texts) if source.sentences else min(len(encoded_texts), at + source.group)
+                while stop < most and size + len(encoded_texts[stop]) <= target:
+                    size += len(encoded_texts[stop])
                     stop += 1
-                ended = stop == len(own) or not source.sentences
+                ended = stop == len(encoded_texts) or not source.sentences
                 chunk = (begin + at, begin + stop, end, size if ended else max(target, size))
                 chunks.append((*chunk, origin, number if source.sentences else -1))
                 at = stop

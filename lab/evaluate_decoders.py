@@ -120,7 +120,7 @@ def unigrams(checkpoint: Checkpoint, corpus: Path) -> NDArray[np.float64]:
 def of_code(checkpoint: Checkpoint, labeled_lines: Labeled) -> Numbers:
     """Passages with the right code, in percent, by the model and by unigrams; bits per byte under a text's own code."""
     label, lines, counted = labeled_lines
-    model, tokenizer, known = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)
+    model, tokenizer, codes = checkpoint.model, checkpoint.tokenizer, codes_of(checkpoint)
 
     def rows() -> Iterator[list[int]]:
         return (token_ids(checkpoint, line + "\n") for line in lines() if line.strip())
@@ -130,12 +130,12 @@ def of_code(checkpoint: Checkpoint, labeled_lines: Labeled) -> Numbers:
     special = {*tokenizer.all_special_tokens}  # any other byte-level token has one character a byte
     pieces = (tokenizer.convert_ids_to_tokens(ids) for ids in wide)
     size = sum(len(piece) for row in pieces for piece in row if piece not in special)
-    right: Numbers = {"right code": right_codes(model, short, list(known.values()), known[label])}
+    right: Numbers = {"right code": right_codes(model, short, list(codes.values()), codes[label])}
     if counted is not None:
-        best = [list(known)[int(counted[:, ids].sum(1).argmax())] for ids in short]
+        best = [list(codes)[int(counted[:, ids].sum(1).argmax())] for ids in short]
         right["right code, unigram model"] = Share(best.count(label), len(best))
     return right | {
-        "bits per byte": bits_per_byte(model, wide, known[label], size),
+        "bits per byte": bits_per_byte(model, wide, codes[label], size),
     }
 
 

@@ -153,17 +153,20 @@ def segment_pairs(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple
         for number, source in enumerate(recipe.sources):
             chunks = np.flatnonzero(usable(side, recipe) & (text.source == number))
             chosen[source.task] = chunks[np.linspace(0, len(chunks) - 1, min(JUDGED, len(chunks))).astype(np.int64)]
-        known: list[documents.Pair] = []
+        training_pairs: list[documents.Pair] = []
         if side.pairs.question == "order":
             text = documents.tokenized(corpus, recipe.sources, backend, every=every, width=width, held_out=False)
             train, rng = Examples(text, backend, "order"), np.random.default_rng(0)
-            known = [train.pairs.sample(int(chunk), rng) for chunk in np.flatnonzero(usable(train, recipe))]
-        yield f"{sum(map(len, chosen.values())):,} pairs of segments held out from training", (side, chosen, known)
+            training_pairs = [train.pairs.sample(int(chunk), rng) for chunk in np.flatnonzero(usable(train, recipe))]
+        yield (
+            f"{sum(map(len, chosen.values())):,} pairs of segments held out from training",
+            (side, chosen, training_pairs),
+        )
 
 
 def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
     """Accuracy in percent of the head for pairs and of the baseline for its question, in all and by source."""
-    side, chosen, known = held
+    side, chosen, training_pairs = held
     part: Any = checkpoints.load(checkpoint.spec.slug, "pairs")
     right: list[bool] = []
     rows: list[SegmentPair] = []
@@ -174,10 +177,10 @@ def segment_accuracy(checkpoint: Checkpoint, held: SegmentPairs) -> Numbers:
             scores = pair_scores(part, batch["ids"], batch["types"], batch["real"])
             right += (scores.argmax(1) == batch["answers"]).tolist()
             rows += segments(batch)
-        if known:
+        if training_pairs:
             return {
                 "sentence order": Share(sum(right), len(right)),
-                "sentence order, bag of words": words_before(known, rows),
+                "sentence order, bag of words": words_before(training_pairs, rows),
             }
         numbers |= _next_sentence(f"next sentence, {source}", right[start:], rows[start:])
     return _next_sentence("next sentence", right, rows) | numbers
@@ -236,8 +239,8 @@ def order_surprisal(checkpoint: Checkpoint, texts: Iterable[str]) -> Numbers:
         shuffled = np.random.default_rng(seed).permutation(inside).tolist()
         for number, positions in enumerate((inside, inside[::-1], shuffled)):
             logs = permuted.in_order(model, ids, positions)
-            own = logs[torch.arange(len(positions)), torch.tensor(ids)[positions]]
-            bits[number] -= float(own.sum()) / math.log(2)
+            target_logs = logs[torch.arange(len(positions)), torch.tensor(ids)[positions]]
+            bits[number] -= float(target_logs.sum()) / math.log(2)
         total += len(inside)
     names = ("left to right, bits per token", "right to left, bits per token", "random order, bits per token")
     return dict(zip(names, (bits / total).tolist(), strict=True))
@@ -282,17 +285,17 @@ def bilingual_accuracy(checkpoint: Checkpoint, pairs: Sequence[parallel.Pair]) -
         hits = {f"{name} alone": Hits(), f"{name} with {names[1 - side]}": Hits()}
         for seed, pair in enumerate(pairs):
             texts = [token_ids(checkpoint, text) for text in pair]
-            whole = np.array([end, *texts[side], end], dtype=np.int64)
-            corrupted, positions = measures.mask_words(whole, tokenizer, seed=seed)
+            framed = np.array([end, *texts[side], end], dtype=np.int64)
+            corrupted, positions = measures.mask_words(framed, tokenizer, seed=seed)
             inputs = [list(text) for text in texts]
             inputs[side] = corrupted[1:-1].tolist()
             both = list(zip(languages, inputs, strict=True))
             before = len(texts[0]) + 2 if side else 0
-            for own, parts, start in zip(hits.values(), ([both[side]], both), (0, before), strict=True):
+            for context_hits, parts, start in zip(hits.values(), ([both[side]], both), (0, before), strict=True):
                 logits = scores(checkpoint.model, layout(parts, end), (positions + start).tolist())
-                own.add(logits, torch.from_numpy(whole[positions]).to(logits.device))
-        for context, own in hits.items():
-            shares |= own.top(context)
+                context_hits.add(logits, torch.from_numpy(framed[positions]).to(logits.device))
+        for context, context_hits in hits.items():
+            shares |= context_hits.top(context)
     return shares
 
 
@@ -368,10 +371,10 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
     pattern = Sparsity.of(config)
     names = ("sparse", "full", f"full, in pieces of {PIECE}")
     masked = 0
-    found: list[list[tuple[float, float]]] = []  # of each text, in each way: top-1, bits per token
+    per_text: list[list[tuple[float, float]]] = []  # of each text, in each way: top-1, bits per token
     for text in texts:
-        whole = token_ids(checkpoint, text, special=True)
-        ids = np.array([*whole[: length - 1], tokenizer.sep_token_id], dtype=np.int64)
+        all_ids = token_ids(checkpoint, text, special=True)
+        ids = np.array([*all_ids[: length - 1], tokenizer.sep_token_id], dtype=np.int64)
         corrupted, positions = measures.mask_words(ids, tokenizer)
 
         def scores(text: Ints, at: Ints, how: Sparsity | None = None) -> Any:
@@ -382,19 +385,19 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
             inside = np.arange(start, min(start + PIECE - 2, len(ids) - 1))
             piece = corrupted[[0, *inside, -1]]  # with a special token at both ends
             pieces.append(scores(piece, np.intersect1d(positions, inside) - start + 1))
-        found.append([])
+        per_text.append([])
         masked += len(positions)
         for logits in (scores(corrupted, positions, pattern), scores(corrupted, positions), np.concatenate(pieces)):
-            own = Hits()
-            own.add(torch.from_numpy(logits), torch.from_numpy(ids[positions]))
-            found[-1].append((own.top()["top-1"], own.bits))
+            hits = Hits()
+            hits.add(torch.from_numpy(logits), torch.from_numpy(ids[positions]))
+            per_text[-1].append((hits.top()["top-1"], hits.bits))
     numbers: Numbers = {}
-    every = np.array(found)
+    every = np.array(per_text)
     for at, measure in enumerate((" top-1", ", bits per token")):
         means = every[..., at].mean(0).tolist()
         numbers |= {
-            f"{name}{measure}": own if at else Share(own * masked / 100, masked)
-            for name, own in zip(names, means, strict=True)
+            f"{name}{measure}": mean if at else Share(mean * masked / 100, masked)
+            for name, mean in zip(names, means, strict=True)
         }
         if len(every) > 1:
             more = every[:, 1, at] - every[:, 0, at]
@@ -404,9 +407,9 @@ def sparse_and_full(checkpoint: Checkpoint, texts_and_length: tuple[list[str], i
 
 def spans_of_books(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[Ints]]]:
     """The story, and all of the held-out books in spans by their length."""
-    whole = np.array(token_ids(checkpoint, story()), dtype=np.int64)
-    length = min(1024, len(whole))
-    yield f"{STORY}, {length} tokens", [whole[:length]]
+    story_ids = np.array(token_ids(checkpoint, story()), dtype=np.int64)
+    length = min(1024, len(story_ids))
+    yield f"{STORY}, {length} tokens", [story_ids[:length]]
     for on, books in long_books(checkpoint, corpus):
         for length in LENGTHS:
             yield on.replace("1024", str(length)), list(_spans(books, length))
@@ -452,9 +455,9 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
     for seed, ids in enumerate(spans):
         framed = _framed(checkpoint, ids)
         as_trained, chosen = masking.corrupt_ids(framed, words.special, words.mask, np.random.default_rng(seed))
-        for own, full in zip(trained.values(), (False, True), strict=True):
-            found = states(model, torch.from_numpy(as_trained)[None], full=full)[0]
-            own.add(model.lm_head(found[chosen]), torch.from_numpy(ids[chosen]))
+        for way_hits, full in zip(trained.values(), (False, True), strict=True):
+            last_states = states(model, torch.from_numpy(as_trained)[None], full=full)[0]
+            way_hits.add(model.lm_head(last_states[chosen]), torch.from_numpy(ids[chosen]))
         corrupted, positions = measures.mask_words(framed, checkpoint.tokenizer, seed=seed)
         positions = positions[
             (positions % SHORT != 0) & (positions % SHORT != SHORT - 1)
@@ -464,8 +467,8 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
         positions = positions[positions < sum(chunk.shape[1] for chunk in windows)]
         labels = torch.from_numpy(ids[positions])
         for name, full in (("", False), ("full", True)):
-            found = states(model, torch.from_numpy(corrupted)[None], full=full)[0]
-            hits[name].add(model.lm_head(found[positions.tolist()]), labels)
+            last_states = states(model, torch.from_numpy(corrupted)[None], full=full)[0]
+            hits[name].add(model.lm_head(last_states[positions.tolist()]), labels)
         states_of_pieces = torch.cat([states(model, chunk)[0] for chunk in windows])
         hits["in pieces"].add(model.lm_head(states_of_pieces[positions.tolist()]), labels)
         if base is not None:
@@ -474,8 +477,8 @@ def windowed(checkpoint: Checkpoint, spans: Sequence[Ints]) -> Numbers:
         (near, wide), window = trained.values(), hits[""]
         bits = (wide.nats - near.nats) / math.log(2)
         ahead.append((100 * (hits["full"].first - window.first), window.total, bits, near.total))
-    numbers = {key: share for name, own in (hits | trained).items() for key, share in own.top(name).items()}
-    numbers |= {f"{name}, bits per token": own.bits for name, own in trained.items()}
+    numbers = {key: share for name, way_hits in (hits | trained).items() for key, share in way_hits.top(name).items()}
+    numbers |= {f"{name}, bits per token": way_hits.bits for name, way_hits in trained.items()}
     if len(spans) > 1:
         first, many, fewer, tokens = np.diff(ahead, axis=0).T
         numbers["full minus window top-1"] = bootstrap(first, many)

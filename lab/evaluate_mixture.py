@@ -41,22 +41,22 @@ Tasks = dict[str, tuple[list[Pair], list[Pair]]]
 def mixed(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, Tasks]]:
     """Pairs of all tasks of the card in `PREFIXES`."""
     if corpus is not None:
-        every, found = hold_out_every(checkpoint), defaultdict[str, tuple[list[Pair], list[Pair]]](lambda: ([], []))
+        every, by_task = hold_out_every(checkpoint), defaultdict[str, tuple[list[Pair], list[Pair]]](lambda: ([], []))
         sources = recipes.load(checkpoint.spec.slug).sources
         for source in (source for source in sources if source.task in PREFIXES):
             count = sum(source.task == other.task for other in sources)
             for side, most in enumerate((LEARNED, HELD)):
                 rows = list(mixture.pairs(corpus, source, every=every, held_out=side == 1))
-                found[source.task][side].extend(rows[:: -(-len(rows) * count // most)])
-        yield f"at most {HELD} texts of each task, of the corpus, held out from training", dict(found)
+                by_task[source.task][side].extend(rows[:: -(-len(rows) * count // most)])
+        yield f"at most {HELD} texts of each task, of the corpus, held out from training", dict(by_task)
 
 
 def by_task(checkpoint: Checkpoint, tasks: Tasks) -> Numbers:
     scores: Numbers = {}
-    for task, (known, rows) in tasks.items():
+    for task, (train, rows) in tasks.items():
         longest = 64 if task in ("spans", "summary") else 8
         outputs = measures.rewrite(checkpoint, [prefix(task) + left for left, _ in rows], beams=1, longest=longest)
-        scores |= MEASURE.get(task, labeled)(task, known, rows, outputs)
+        scores |= MEASURE.get(task, labeled)(task, train, rows, outputs)
         if task == "similarity":
             numbers = [expected(checkpoint, prefix(task) + left) for left, _ in rows]
             scores |= correlation(f"{task}, expected number", numbers, [float(score) for _, score in rows])
@@ -71,11 +71,11 @@ def expected(checkpoint: Checkpoint, text: str) -> float:
     states = call(model.get_encoder(), input_ids=inputs["input_ids"]).last_hidden_state
     of_each = (states.expand(len(NUMBERS), -1, -1),)
     logs = call(model, encoder_outputs=of_each, labels=ways["input_ids"]).logits.log_softmax(-1)
-    own = logs.gather(2, ways["input_ids"][..., None])[..., 0] * ways["attention_mask"]
-    return float(own.sum(1).softmax(0) @ torch.tensor([float(number) for number in NUMBERS]))
+    target_logs = logs.gather(2, ways["input_ids"][..., None])[..., 0] * ways["attention_mask"]
+    return float(target_logs.sum(1).softmax(0) @ torch.tensor([float(number) for number in NUMBERS]))
 
 
-def labeled(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
+def labeled(task: str, train: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -83,7 +83,7 @@ def labeled(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Seq
     words = CountVectorizer(
         ngram_range=(1, 2), min_df=2, binary=True, lowercase=False, tokenizer=str.split, token_pattern=None
     )
-    model = make_pipeline(words, LogisticRegression(max_iter=300)).fit(*zip(*known, strict=True))
+    model = make_pipeline(words, LogisticRegression(max_iter=300)).fit(*zip(*train, strict=True))
     labels = [label for _, label in rows]
     return {
         f"{task}, accuracy": measures.equal(outputs, labels),
@@ -102,21 +102,21 @@ def shared(text: str) -> list[float]:
     return [together, together**2, Levenshtein.normalized_similarity(left, right), float(len(a)), float(len(b))]
 
 
-def correlated(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
+def correlated(task: str, train: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
     """Correlations of the numbers; an output that is none counts as 2.5."""
     from sklearn.linear_model import LinearRegression
 
-    goals, truth = ([float(score) for _, score in pairs] for pairs in (known, rows))
-    model = LinearRegression().fit([shared(text) for text, _ in known], goals)
+    goals, truth = ([float(score) for _, score in pairs] for pairs in (train, rows))
+    model = LinearRegression().fit([shared(text) for text, _ in train], goals)
     guesses = [float(text) if re.fullmatch(r"\d\.\d", text) else 2.5 for text in outputs]
     baseline = model.predict([shared(text) for text, _ in rows])
     return correlation(task, guesses, truth) | correlation(f"{task}, shared words alone", baseline, truth)
 
 
-def correlation(name: str, found: Sequence[float], truth: Sequence[float]) -> Numbers:
+def correlation(name: str, predicted: Sequence[float], truth: Sequence[float]) -> Numbers:
     from scipy.stats import pearsonr, spearmanr
 
-    pairs = np.array([found, truth], dtype=float)
+    pairs = np.array([predicted, truth], dtype=float)
     drawn = np.random.default_rng(0).integers(len(truth), size=(1000, len(truth)))
     numbers: Numbers = {}
     for way, function in (("Pearson", pearsonr), ("Spearman", spearmanr)):
@@ -125,37 +125,37 @@ def correlation(name: str, found: Sequence[float], truth: Sequence[float]) -> Nu
     return numbers
 
 
-def restored(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
+def restored(task: str, train: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
     """First words and whole spans, of all spans."""
     between: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    for pair in known:
+    for pair in train:
         words = ["", *"".join(part for part, _ in filled(*pair)).split(), ""]
         for left, word, right in zip(words, words[1:], words[2:], strict=False):
             between[left, right][word] += 1
             between[(left,)][word] += 1
-    first = whole = often = total = 0
+    first = whole_spans = often = total = 0
     for (text, answer), output in zip(rows, outputs, strict=True):
-        found = spans(output)
+        predicted = spans(output)
         for mark, span in spans(answer).items():
             if span:
-                guess, words = found.get(mark, "").split(), span.split()
+                guess, words = predicted.get(mark, "").split(), span.split()
                 before, _, after = text.partition(mark)
                 near = ("", *before.split())[-1], (*after.split(), "")[0]
                 counts = between.get(near) or between.get(near[:1]) or Counter("?")
                 total += 1
                 first += guess[:1] == words[:1]
-                whole += guess == words
+                whole_spans += guess == words
                 often += counts.most_common(1)[0][0] == words[0]
-    numbers = {"first word": first, "whole span": whole, "first word, most frequent between its neighbors": often}
+    numbers = {"first word": first, "whole span": whole_spans, "first word, most frequent between its neighbors": often}
     return {f"{task}, {name}": Share(count, total) for name, count in numbers.items()}
 
 
-def summarized(task: str, known: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
+def summarized(task: str, train: Sequence[Pair], rows: Sequence[Pair], outputs: Sequence[str]) -> Numbers:
     """chrF to the first sentences."""
     goals = [[goal] for _, goal in rows]
     lead = [sentences(text)[0] for text, _ in rows]
     names = {f"{task}, chrF": list(outputs), f"{task}, first sentence of the input, chrF": lead}
-    return {name: measures.translation(found, goals)["chrF"] for name, found in names.items()}
+    return {name: measures.translation(summaries, goals)["chrF"] for name, summaries in names.items()}
 
 
 MEASURE = {"similarity": correlated, "spans": restored, "summary": summarized}

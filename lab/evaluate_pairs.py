@@ -176,10 +176,12 @@ def to_fuse(checkpoint: Checkpoint, path: Path | None) -> Iterator[tuple[str, li
     sentences = [Fusion(*row) for row in measures.read_table(SENTENCES)]
     yield WRITTEN.format(len(sentences)), sentences
     if path is not None:
-        held = [one for _, one in made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True)]
+        held = [fusion for _, fusion in made_fusions(path, recipes.load(checkpoint.spec.slug), held_out=True)]
         fusions = _evenly(held, FUSED)
         yield OUT.format(len(fusions)), fusions
-        even = [one for word in CONNECTIVES for one in [one for one in held if one.connective == word][:EACH]]
+        even = [
+            fusion for word in CONNECTIVES for fusion in [fusion for fusion in held if fusion.connective == word][:EACH]
+        ]
         yield f"{OUT.format(len(even))}, at most {EACH} with each connective", even
 
 
@@ -235,17 +237,17 @@ def segments(batch: Mapping[str, Tensor]) -> list[SegmentPair]:
     ]
 
 
-def words_before(known: Sequence[Any], rows: Sequence[Any], *, shared: bool = False) -> float:
+def words_before(train: Sequence[Any], rows: Sequence[Any], *, shared: bool = False) -> float:
     """Accuracy in percent of a logistic regression on which tokens are in each segment, and which one begins it.
 
     Args:
-        known, rows: pairs to learn from and to judge, each as `SegmentPair`.
+        train, rows: pairs to learn from and to judge, each as `SegmentPair`.
         shared: whether it reads the share of B's tokens that are in A, too.
     """
     from scipy.sparse import csr_matrix
     from sklearn.linear_model import LogisticRegression
 
-    size = 1 + max(max(*a, *b) for a, b, _ in (*known, *rows))
+    size = 1 + max(max(*a, *b) for a, b, _ in (*train, *rows))
 
     def features(pairs: Sequence[Any]) -> Any:
         cells = [
@@ -260,8 +262,8 @@ def words_before(known: Sequence[Any], rows: Sequence[Any], *, shared: bool = Fa
         at, columns, signs = zip(*cells, strict=True)
         return csr_matrix((signs, (at, columns)), shape=(len(pairs), 2 * size + 1))
 
-    labels = [[label for *_, label in pairs] for pairs in (known, rows)]
-    model = LogisticRegression(C=0.05, max_iter=300, fit_intercept=shared).fit(features(known), labels[0])
+    labels = [[label for *_, label in pairs] for pairs in (train, rows)]
+    model = LogisticRegression(C=0.05, max_iter=300, fit_intercept=shared).fit(features(train), labels[0])
     return Share(float(model.score(features(rows), labels[1])) * len(rows), len(rows))
 
 

@@ -31,8 +31,8 @@ class StorageError(AtlasError):
 
 def is_full(error: BaseException) -> bool:
     """Whether ``error`` reports a full disk or an exceeded quota."""
-    known = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return known or bool(_FULL.search(str(error)))
+    full_disk = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return full_disk or bool(_FULL.search(str(error)))
 
 
 def _sentence(path: Path, error: BaseException) -> str:
@@ -81,8 +81,8 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
     the next call removes.
     """
     new, old = (folder.with_name(folder.name + end) for end in (NEW, ".old"))
-    for rest in (new, old):
-        shutil.rmtree(rest, ignore_errors=True)
+    for leftover in (new, old):
+        shutil.rmtree(leftover, ignore_errors=True)
     try:
         new.mkdir(parents=True)
         yield new

@@ -200,8 +200,8 @@ def pairs(checkpoint: Checkpoint, task: Task) -> Iterator[tuple[str, str]]:
     elif task.denoises:
         sentences = re.split(r"(?<=[.!?])\s+", story())
         room = (max_tokens(checkpoint) or WINDOW) - _ROOM
-        for number, two in enumerate(zip(sentences[::2], sentences[1::2], strict=False)):
-            text = " ".join(two)
+        for number, sentence_pair in enumerate(zip(sentences[::2], sentences[1::2], strict=False)):
+            text = " ".join(sentence_pair)
             if len(token_ids(checkpoint, text)) <= room:
                 yield from ((corrupt_text(checkpoint, text, kind, number), text) for kind in CORRUPTIONS)
     elif task.slug == "fuse":

@@ -105,8 +105,8 @@ def add_updates(module: nn.Module, rank: int | Mapping[str, int]) -> None:
     """Freeze the weights of all linear layers of ``module`` and add updates of ``rank``, one for all or by name."""
     for name, child in linears(module).items():
         child.weight.requires_grad_(False)
-        own = rank if isinstance(rank, int) else rank[name]
-        update = LowRank(child.out_features, child.in_features, own)
+        rank_of_layer = rank if isinstance(rank, int) else rank[name]
+        update = LowRank(child.out_features, child.in_features, rank_of_layer)
         parametrize.register_parametrization(child, "weight", update, unsafe=True)
 
 
@@ -236,11 +236,11 @@ class MaskedModel(nn.Module):
     @torch.no_grad()
     def _start(self, state: dict[str, Tensor], start: dict[str, Tensor], cut: dict[str, Tensor]) -> None:
         """Sets the trained parameters so that the model is as close to ``start`` as the ranks allow."""
-        own = {_shipped_name(name): value for name, value in self.named_parameters() if value.requires_grad}
+        trained = {_shipped_name(name): value for name, value in self.named_parameters() if value.requires_grad}
         for name, value in start.items():
-            if name in own:
-                own[name].copy_(value)
-            if f"{name}.lora_A" not in own:
+            if name in trained:
+                trained[name].copy_(value)
+            if f"{name}.lora_A" not in trained:
                 continue
             update = value.float() - state[name]
             if name == WORDS and self.words.rows is not None:
@@ -249,9 +249,9 @@ class MaskedModel(nn.Module):
             if f"{layer}.lora_A" in cut:
                 left, right = cut[f"{layer}.lora_B"], cut[f"{layer}.lora_A"]
             else:
-                left, right = factors(update, len(own[f"{name}.lora_A"]))
-            own[f"{name}.lora_B"].copy_(left)
-            own[f"{name}.lora_A"].copy_(right)
+                left, right = factors(update, len(trained[f"{name}.lora_A"]))
+            trained[f"{name}.lora_B"].copy_(left)
+            trained[f"{name}.lora_A"].copy_(right)
 
     def whole(self) -> dict[str, Tensor]:
         """All weights plus their updates, under the names of BertForMaskedLM."""

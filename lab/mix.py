@@ -93,7 +93,7 @@ def _fit(
     gamma = torch.ones((), requires_grad=True)
     matrix = torch.zeros(count, width, requires_grad=True)
     bias = torch.zeros(count, requires_grad=True)
-    own = layers[:, ~test]
+    train_layers = layers[:, ~test]
     adam = torch.optim.Adam([raw, gamma, matrix, bias], lr=_RATE)
 
     def scores(states: Tensor) -> Tensor:
@@ -103,7 +103,7 @@ def _fit(
 
     for _ in range(_STEPS):
         adam.zero_grad()
-        loss = torch.nn.functional.cross_entropy(scores(own), target[~test]) + _DECAY * (matrix**2).sum()
+        loss = torch.nn.functional.cross_entropy(scores(train_layers), target[~test]) + _DECAY * (matrix**2).sum()
         loss.backward()  # type: ignore[no-untyped-call]
         adam.step()
     with torch.no_grad():

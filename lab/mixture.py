@@ -63,9 +63,9 @@ def pairs(folder: Path, source: SourceFile, *, every: int, held_out: bool) -> It
     items = texts.items_of(folder, source, every=every)
     if source.task == "sentiment":  # of these pairs, the second side is the text
         return ((item.other, item.text) for item in items if texts.held_out(item.other, every) == held_out)
-    own = (item.text for item in items if item.held_out == held_out)
+    side_texts = (item.text for item in items if item.held_out == held_out)
     make = MAKE[source.task]
-    return (pair for number, text in enumerate(own) for pair in make(text, number))
+    return (pair for number, text in enumerate(side_texts) for pair in make(text, number))
 
 
 def spans(text: str, number: int) -> Iterator[Pair]:
@@ -125,8 +125,8 @@ def question(text: str, number: int) -> Iterator[Pair]:
 
 def summary(text: str, number: int) -> Iterator[Pair]:
     """The beginning of a paragraph, whose first sentence is a `TOPIC`."""
-    first, *rest = texts.sentences(text)
-    words = " ".join(rest).split()[:SUMMARIZED]
+    first, *others = texts.sentences(text)
+    words = " ".join(others).split()[:SUMMARIZED]
     if TOPIC.match(first) and len(words) > SUMMARIZED // 3:
         yield " ".join(words), first
 
@@ -143,9 +143,9 @@ Translation = tuple[str, frozenset[str]]
 """The language of a translation, and its words."""
 
 
-def similarity(one: Collection[Translation], other: Collection[Translation]) -> float:
+def similarity(first: Collection[Translation], second: Collection[Translation]) -> float:
     """Of two sentences with these translations, from 0 to 5."""
-    return 5 * max((len(a & b) / len(a | b) for (x, a), (y, b) in product(one, other) if x == y), default=0.0)
+    return 5 * max((len(a & b) / len(a | b) for (x, a), (y, b) in product(first, second) if x == y), default=0.0)
 
 
 def similar(folder: Path, *, every: int, held_out: bool) -> Iterator[Pair]:
@@ -156,21 +156,21 @@ def similar(folder: Path, *, every: int, held_out: bool) -> Iterator[Pair]:
     """
     random, out = Random(7), cache(lambda text: texts.held_out(text, every))
     translations: defaultdict[str, list[Translation]] = defaultdict(list)
-    known: defaultdict[Any, list[str]] = defaultdict(list)
+    by_word: defaultdict[Any, list[str]] = defaultdict(list)
     for language in ("en-fr", "en-de"):
         for text, other in rows(folder, language):
             words = frozenset(texts.normalized(other).split())
             translations[text].append((language, words))
             if not out(text):
                 for key in (words, *words):
-                    known[language, key].append(text)
+                    by_word[language, key].append(text)
     every_text = [text for text in translations if not out(text)]
     for text in (text for text in translations if out(text) == held_out):
         language, words = random.choice(translations[text])
-        rare = sorted(words, key=lambda word: (len(known[language, word]), word))[:3]
-        near = [known[language, key] for key in (words, *rare)]
+        rare = sorted(words, key=lambda word: (len(by_word[language, word]), word))[:3]
+        near = [by_word[language, key] for key in (words, *rare)]
         tried = {pick for among in (*near, every_text) if among for pick in random.choices(among, k=TRIED)}
-        wanted, own = random.uniform(0, 5), translations[text]
-        scored = [(similarity(own, translations[pick]), pick) for pick in tried if pick != text]
+        wanted, text_translations = random.uniform(0, 5), translations[text]
+        scored = [(similarity(text_translations, translations[pick]), pick) for pick in tried if pick != text]
         score, other = min(scored, key=lambda pair: (abs(pair[0] - wanted), pair))
         yield SECOND.join(random.sample((text, other), 2)), f"{round(5 * score) / 5:.1f}"

@@ -117,9 +117,9 @@ def backbone_state(folder: Path) -> dict[str, Tensor]:
 
 def start_state(name: str, backbone: dict[str, Tensor], stages: Path) -> dict[str, Tensor]:
     """The weights of the stage ``name`` among the training states, else of the bundled checkpoint of that name."""
-    whole = stages / name / "out" / WHOLE
-    if whole.is_file():
-        return load_file(whole)
+    full_weights = stages / name / "out" / WHOLE
+    if full_weights.is_file():
+        return load_file(full_weights)
     return apply(backbone, load_file(finished(name, stages, DIFFERENCE) / DIFFERENCE))
 
 

@@ -106,8 +106,8 @@ def restore(
         for optimizer, moment in zip(optimizers, moments, strict=True):
             settings = [{k: v for k, v in group.items() if k != "params"} for group in optimizer.param_groups]
             optimizer.load_state_dict(moment)
-            for group, own in zip(optimizer.param_groups, settings, strict=True):
-                group.update(own)
+            for group, group_settings in zip(optimizer.param_groups, settings, strict=True):
+                group.update(group_settings)
     except (ValueError, KeyError, TypeError) as error:
         raise StateError(f"The saved state {path} is of other optimizers than the recipe's. {_FRESH}") from error
     model.load_state_dict(weights, strict=False)

@@ -114,8 +114,8 @@ def sweep_distillation(
         measured = [row for row in done if row.seed == seed]
         if any(row.model == "majority" for row in measured):
             continue
-        data, rest = drawn(examples, LABELED, seed, HELD_OUT)
-        unlabeled = [example.text for example in rest[:UNLABELED]]
+        data, remaining = drawn(examples, LABELED, seed, HELD_OUT)
+        unlabeled = [example.text for example in remaining[:UNLABELED]]
         learner = fine_tuned(teacher, data, Setup(**asdict(TEACHER) | {"seed": seed}))
         scores = scores_of(learner, unlabeled)
         for alpha, t in settings:

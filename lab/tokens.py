@@ -110,8 +110,8 @@ def _load(path: Path) -> Any:
 
 def batched(items: Iterable[T]) -> Iterator[list[T]]:
     """Lists of `AT_ONCE` items, the last one shorter."""
-    rest = iter(items)
-    while part := list(islice(rest, AT_ONCE)):
+    remaining = iter(items)
+    while part := list(islice(remaining, AT_ONCE)):
         yield part
 
 

@@ -47,9 +47,15 @@ def write(folder: Path, slug: str, measured: ContextualMeasures, tasks: Sequence
         for (word, count), values in zip(measured.words, measured.by_word, strict=True)
     ]
     mix = [
-        (own.task, layer, *map(_four, (*pair, own.accuracy, own.commonest, own.gamma)), own.words, own.classes)
-        for own in tasks
-        for layer, pair in enumerate(zip(own.weights, own.alone, strict=True))
+        (
+            learned.task,
+            layer,
+            *map(_four, (*pair, learned.accuracy, learned.commonest, learned.gamma)),
+            learned.words,
+            learned.classes,
+        )
+        for learned in tasks
+        for layer, pair in enumerate(zip(learned.weights, learned.alone, strict=True))
     ]
     files: list[tuple[Path, Sequence[object], Sequence[Sequence[object]]]] = [
         (folder, LAYER_COLUMNS, layers),
@@ -114,10 +120,10 @@ def mixes(read: Callable[[str], Reading], labeled: Iterable[Labeled]) -> tuple[L
             if pieces := tokens_within(reading.tokens, start, end):
                 vectors.append(reading.states[:, list(pieces)].mean(axis=1))
                 groups.append(number)
-                for task, own in labels.items():
-                    answers[task].append(own[word])
+                for task, answers_of_task in labels.items():
+                    answers[task].append(answers_of_task[word])
     states = np.stack(vectors, axis=1)
-    return tuple(learn_task(states, own, groups, task) for task, own in answers.items())
+    return tuple(learn_task(states, answers_of_task, groups, task) for task, answers_of_task in answers.items())
 
 
 def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
@@ -128,10 +134,10 @@ def cli_vectors(slugs: Sequence[str], output: Path | None = None) -> None:
                 f"{slug} cannot be run here, or has no layers of its own, so it has no vectors to measure."
             )
     for slug in slugs:
-        own = slug == elmo.SLUG
-        reads = elmo.read_elmo if own else partial(read_states, checkpoints.load(slug))
+        is_elmo = slug == elmo.SLUG
+        reads = elmo.read_elmo if is_elmo else partial(read_states, checkpoints.load(slug))
         measured = contextual(reads, sentences())
-        tasks = mixes(reads, annotated()) + mixes(reads, on_topics()) if own else ()
+        tasks = mixes(reads, annotated()) + mixes(reads, on_topics()) if is_elmo else ()
         write(output or FOLDER, slug, measured, tasks)
         best = "".join(f"; {mix.task} {100 * mix.accuracy:.0f}%" for mix in tasks)
         last = measured.layers[-1].corrected("self_similarity") or 0.0

@@ -77,9 +77,9 @@ def flatten(model: Any) -> Any:
 def whole(model: Any) -> Any:
     """A copy of a model, flattened or not, with the parameters of transformers."""
     copied = type(model)(copy.deepcopy(model.config))
-    own = copied.state_dict()
+    original = copied.state_dict()
     state = {
         name.replace("parametrizations.", "").removesuffix(".original"): v for name, v in model.state_dict().items()
     }
-    copied.load_state_dict({name: value.view(own[name].shape) for name, value in state.items()})
+    copied.load_state_dict({name: value.view(original[name].shape) for name, value in state.items()})
     return copied

@@ -141,8 +141,10 @@ class AdaptersObjective(Objective):
     def loss(self, batch: Batch) -> Tensor:
         total = []
         for task in self.tasks:
-            own = {name: batch[f"{task}.{name}"] for name in _NAMES}
-            total += [functional.cross_entropy(s, own["answers"]) for s in self.scores(own, task).values()]
+            task_batch = {name: batch[f"{task}.{name}"] for name in _NAMES}
+            total += [
+                functional.cross_entropy(s, task_batch["answers"]) for s in self.scores(task_batch, task).values()
+            ]
         return torch.stack(total).sum() / len(self.tasks)
 
     def size(self, batch: Batch) -> int:

@@ -91,8 +91,8 @@ class BilingualObjective(Objective):
             some = islice(split.train(), 0, None, int(data["tokenizer_every"]))
             tokenizer = wordpiece((text for pair in some for text in pair), int(data["vocabulary"]), XLM)
             data_of = {"tokenizer": tokenizer}
-            for side, own in (("train", split.train), ("test", split.test)):
-                rows = list(self._both(tokenizer, own()))
+            for side, pairs_of in (("train", split.train), ("test", split.test)):
+                rows = list(self._both(tokenizer, pairs_of()))
                 corpus.require(len(rows), "training" if side == "train" else "measuring", sources)
                 data_of |= {f"{side}-{number}": Ragged.of(pair[number] for pair in rows) for number in (0, 1)}
             return data_of

@@ -279,8 +279,8 @@ class CodesObjective(NextToken):
 
         def tokenizer_texts() -> Iterator[str]:  # of a source with less than a pass per epoch, a share of the lines
             for source in sources:
-                own = (text for _, text in lines(source, False))
-                yield from islice(own, 0, None, max(1, round(1 / source.passes)))
+                source_texts = (text for _, text in lines(source, False))
+                yield from islice(source_texts, 0, None, max(1, round(1 / source.passes)))
 
         def make() -> dict[str, Any]:
             data: dict[str, Any] = {"tokenizer": byte_bpe(tokenizer_texts(), int(recipe.data["vocabulary"]), codes)}
@@ -356,10 +356,10 @@ def spread(items: Iterable[T], most: int) -> list[T]:
     return sample
 
 
-def right_codes(model: Any, texts: Sequence[Sequence[int]], codes: Sequence[int], own: int) -> float:
-    """Percentage of the texts whose most probable code is ``own``, one of ``codes``."""
+def right_codes(model: Any, texts: Sequence[Sequence[int]], codes: Sequence[int], code: int) -> float:
+    """Percentage of the texts whose most probable code is ``code``, one of ``codes``."""
     best = log_probabilities(model, texts, codes).argmax(axis=1)
-    return Share(int(np.sum(np.asarray(codes)[best] == own)), len(best))
+    return Share(int(np.sum(np.asarray(codes)[best] == code)), len(best))
 
 
 def bits_per_byte(model: Any, texts: Sequence[Sequence[int]], code: int, size: int) -> float:

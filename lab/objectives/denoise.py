@@ -166,8 +166,8 @@ class RespellObjective(PairsObjective):
         clean = [to_text(self.train.row(int(i))) for i in index]
         return byte_rows(
             [
-                (text if own % CLEAN == 0 else sample_noise(text, own, kinds=kinds)[0], text)
-                for text, own in zip(clean, seeds, strict=True)
+                (text if text_seed % CLEAN == 0 else sample_noise(text, text_seed, kinds=kinds)[0], text)
+                for text, text_seed in zip(clean, seeds, strict=True)
             ]
         )
 

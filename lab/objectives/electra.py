@@ -64,8 +64,10 @@ def start_from(electra: Any, folder: Path) -> None:
     gradients dominate the shared embeddings of the generator: both would need far more text.
     """
     state = load_file(folder / models.WHOLE)
-    own = {name: value.float() for name, value in state.items() if name.startswith("bert.") and "pooler" not in name}
-    electra.load_state_dict({name.removeprefix("bert."): value for name, value in own.items()})
+    backbone = {
+        name: value.float() for name, value in state.items() if name.startswith("bert.") and "pooler" not in name
+    }
+    electra.load_state_dict({name.removeprefix("bert."): value for name, value in backbone.items()})
     for name in TABLES:
         getattr(electra.embeddings, name).requires_grad_(False)
 
@@ -102,8 +104,8 @@ class ElectraObjective(EncoderObjective):
         small.config.architectures = ["ElectraForMaskedLM"]
         small.config.save_pretrained(folder / GENERATOR)
         shared = (*SHARED, "generator_lm_head.weight")
-        own = {name: value for name, value in small.state_dict().items() if name not in shared}
-        models.ship_tensors(own, folder / GENERATOR / models.WHOLE)
+        weights = {name: value for name, value in small.state_dict().items() if name not in shared}
+        models.ship_tensors(weights, folder / GENERATOR / models.WHOLE)
 
 
 def replace(
@@ -148,9 +150,9 @@ def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5)
         differs.append(replaced[classified])
     verdicts, labels = torch.cat(scored), torch.cat(differs)
     called, replaced_count = verdicts > least, int(labels.sum())
-    found, flagged, kept = int((called & labels).sum()), int(called.sum()), int((~called & ~labels).sum())
+    hits_on_replaced, flagged, kept = int((called & labels).sum()), int(called.sum()), int((~called & ~labels).sum())
     original_count = len(labels) - replaced_count
-    recall, specificity = Share(found, max(1, replaced_count)), Share(kept, max(1, original_count))
+    recall, specificity = Share(hits_on_replaced, max(1, replaced_count)), Share(kept, max(1, original_count))
     each = ((recall, replaced_count), (specificity, original_count))
     spread = 50 * math.sqrt(sum(share / 100 * (1 - share / 100) / max(1, count) for share, count in each))
     under = area(verdicts, labels)
@@ -159,7 +161,7 @@ def replaced_tokens(model: ElectraModel, held: Examples, threshold: float = 0.5)
         "replaced found": recall,
         "original left": specificity,
         "balanced accuracy": around((recall + specificity) / 2, spread, len(labels)),
-        "precision": Share(found, max(1, flagged)),
+        "precision": Share(hits_on_replaced, max(1, flagged)),
         "replaced, of all tokens": Share(replaced_count, len(labels)),
         "area under the curve": around(
             100 * under, 100 * error_of_area(under, replaced_count, original_count), len(labels)

@@ -97,8 +97,8 @@ class EncoderObjective(Objective):
     def batch(self, step: int) -> Batch:
         index = self.epochs[step]
         static = self.recipe.data.get("static", False)
-        own = [np.random.default_rng([self.recipe.seed, 2, int(chunk)]) for chunk in index]
-        return self.train.rows(index, own if static else self.rngs(step, index))
+        fixed_rngs = [np.random.default_rng([self.recipe.seed, 2, int(chunk)]) for chunk in index]
+        return self.train.rows(index, fixed_rngs if static else self.rngs(step, index))
 
     def loss(self, batch: Batch) -> Tensor:
         words, pair = self.model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
@@ -126,9 +126,9 @@ def masked_tokens(model: EncoderModel, held: Examples) -> dict[str, float]:
         words, pair = model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
         hits.add(words, batch["labels"])
         if pair is not None:
-            known = batch["answers"] != NO_LABEL
-            right += int((pair.argmax(1) == batch["answers"])[known].sum())
-            paired += int(known.sum())
+            labeled = batch["answers"] != NO_LABEL
+            right += int((pair.argmax(1) == batch["answers"])[labeled].sum())
+            paired += int(labeled.sum())
     return hits.shares() | ({"pairs": 100 * right / paired} if paired else {})
 
 
@@ -156,12 +156,12 @@ def share(albert: Any, bert: Any, layer: int) -> None:
     BERT's have :math:`\sqrt H`: hence the root. With the norm elsewhere and one layer for all, the model starts near
     BERT's embeddings, not from BERT's predictions.
     """
-    own, theirs = albert.albert.embeddings, bert.bert.embeddings
-    width, full = own.word_embeddings.embedding_dim, theirs.word_embeddings.embedding_dim
+    embeddings, theirs = albert.albert.embeddings, bert.bert.embeddings
+    width, full = embeddings.word_embeddings.embedding_dim, theirs.word_embeddings.embedding_dim
     words, basis = factorize(theirs.word_embeddings.weight, width)
-    own.word_embeddings.weight.copy_(words)
+    embeddings.word_embeddings.weight.copy_(words)
     for name in ("position_embeddings", "token_type_embeddings"):
-        getattr(own, name).weight.copy_(getattr(theirs, name).weight @ basis.T)
+        getattr(embeddings, name).weight.copy_(getattr(theirs, name).weight @ basis.T)
     widen = albert.albert.encoder.embedding_hidden_mapping_in
     widen.weight.copy_(math.sqrt(full / width) * theirs.LayerNorm.weight[:, None] * basis.T)
     widen.bias.copy_(theirs.LayerNorm.bias)
@@ -182,11 +182,13 @@ def share(albert: Any, bert: Any, layer: int) -> None:
 @torch.no_grad()
 def every_second_layer(student: Any, teacher: Any) -> None:
     """Copy every second layer and the embeddings of a BertForPreTraining into a DistilBertForMaskedLM."""
-    own, bert = student.distilbert, teacher.bert
+    distilbert, bert = student.distilbert, teacher.bert
     names = ("word_embeddings", "position_embeddings", "LayerNorm")
-    _copy((getattr(own.embeddings, name), getattr(bert.embeddings, name)) for name in names)
-    own.embeddings.position_embeddings.weight += bert.embeddings.token_type_embeddings.weight[0]  # its only segment
-    for layer, source in zip(own.transformer.layer, bert.encoder.layer[::2], strict=True):
+    _copy((getattr(distilbert.embeddings, name), getattr(bert.embeddings, name)) for name in names)
+    distilbert.embeddings.position_embeddings.weight += bert.embeddings.token_type_embeddings.weight[
+        0
+    ]  # its only segment
+    for layer, source in zip(distilbert.transformer.layer, bert.encoder.layer[::2], strict=True):
         pairs = (("q_lin", "query"), ("k_lin", "key"), ("v_lin", "value"))
         _copy((getattr(layer.attention, mine), getattr(source.attention.self, theirs)) for mine, theirs in pairs)
         _copy(

@@ -93,15 +93,17 @@ class HashedObjective(NextToken):
         In the whole window seven eighths precede the last one, in its last quarter one eighth.
         """
         quarter, eighth = self.width // 4, self.width // 8
-        whole, far, near = [], [], []
+        full_window, far, near = [], [], []
         with torch.random.fork_rng(devices=[]):
             for batch in self.measured(24, 4):
                 nats = self._nats(**batch)
-                whole.append(nats)
+                full_window.append(nats)
                 far.append(nats[:, -eighth:])
                 near.append(self._nats(**{k: v[:, -quarter:] for k, v in batch.items()})[:, -eighth:])
         names = ("bits per byte", f"bits per byte, {self.width} bytes", f"bits per byte, {quarter} bytes")
-        return {n: float(torch.cat(v).mean()) / math.log(2) for n, v in zip(names, (whole, far, near), strict=True)}
+        return {
+            n: float(torch.cat(v).mean()) / math.log(2) for n, v in zip(names, (full_window, far, near), strict=True)
+        }
 
     def _nats(self, ids: Tensor, labels: Tensor) -> Tensor:
         """Surprisal of each label in nats (rows, length), hashed with the shipped seed."""

@@ -172,9 +172,9 @@ class LongObjective(Objective):
         for seed in range(4):
             full = self._windows(self.test, length, 1, np.random.default_rng([self.recipe.seed, 1, seed]))
             sparse = full | {"blocks": self.pattern(length, seed)}
-            for own, batch in zip(right.values(), map(self.to_device, (sparse, full)), strict=True):
-                own.append(self.scores(batch).argmax(-1) == batch["labels"])
-        return {name: 100 * float(torch.cat(own).float().mean()) for name, own in right.items()}
+            for right_tokens, batch in zip(right.values(), map(self.to_device, (sparse, full)), strict=True):
+                right_tokens.append(self.scores(batch).argmax(-1) == batch["labels"])
+        return {name: 100 * float(torch.cat(right_tokens).float().mean()) for name, right_tokens in right.items()}
 
     def export(self, folder: Path) -> None:
         """Write the difference to the short-text model: positions are tiles plus waves, a product."""
@@ -231,8 +231,8 @@ def positions_of(short: Any) -> int:
 
 def tiled(table: Tensor, padding: int, positions: int) -> Tensor:
     """(padding + positions, d): the padding's rows, then the other rows of a (padding + P, d) table, repeated."""
-    own = table[padding:]
-    return torch.cat([table[:padding], own[torch.arange(positions) % len(own)]])
+    rows = table[padding:]
+    return torch.cat([table[:padding], rows[torch.arange(positions) % len(rows)]])
 
 
 def longformer_from(short: Any, positions: int, window: int) -> Any:
@@ -255,8 +255,8 @@ class LongModel(nn.Module):
         super().__init__()
         self.full = full
         for layer in full.longformer.encoder.layer:
-            own = layer.attention.self
-            add_updates(nn.ModuleList([own.query, own.key, own.value]), rank)
+            attention = layer.attention.self
+            add_updates(nn.ModuleList([attention.query, attention.key, attention.value]), rank)
             add_updates(nn.ModuleList([layer.attention.output, layer.intermediate, layer.output]), rank)
         tables = full.longformer.embeddings
         for table in (tables.word_embeddings, tables.token_type_embeddings):
@@ -337,8 +337,8 @@ class WindowObjective(Objective):
             rng = np.random.default_rng([0, 3, seed])
             length = min(1024, max(self.lengths))
             batch = self.to_device(self.masked(sample_spans(self.test, length, 2, rng), rng))
-            for own, wide in ((hits, False), (full, True)):
-                own.add(self.model(batch["ids"], batch["chosen"], wide).float(), batch["labels"])
+            for pattern_hits, wide in ((hits, False), (full, True)):
+                pattern_hits.add(self.model(batch["ids"], batch["chosen"], wide).float(), batch["labels"])
         return {name: hits.shares()[name] for name in ("loss", "top-1")} | {"full top-1": full.top()["top-1"]}
 
     def export(self, folder: Path) -> None:

@@ -83,9 +83,9 @@ def mean_nats(objective: Objective, batches_of: Iterable[Batch]) -> float:
     """Mean loss in nats over the target tokens of all batches."""
     nats = count = 0.0
     for batch in batches_of:
-        known = int((batch["labels"] != IGNORE).sum())
-        nats += float(objective.loss(objective.to_device(batch))) * known
-        count += known
+        targets = int((batch["labels"] != IGNORE).sum())
+        nats += float(objective.loss(objective.to_device(batch))) * targets
+        count += targets
     return nats / count
 
 
@@ -116,8 +116,8 @@ class EncoderDecoder(nn.Module):
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy in nats over the tokens of the target."""
         hidden = self(batch["ids"], batch["real"], batch["decoder_ids"])
-        known = batch["labels"] != IGNORE
-        return linear_cross_entropy(hidden[known], self.full.lm_head.weight, batch["labels"][known])
+        targets = batch["labels"] != IGNORE
+        return linear_cross_entropy(hidden[targets], self.full.lm_head.weight, batch["labels"][targets])
 
 
 class PairsObjective(Objective):
@@ -167,9 +167,9 @@ class Seq2SeqObjective(PairsObjective):
             test: dict[str, list[Pair]] = {}
             for number, source in enumerate(sources):
                 pairs = list(self.pairs(split, source))
-                own = [row for row in self.both(tokenizer, source.task, pairs) if max(map(len, row)) <= longest]
-                rows += own
-                task += [number] * len(own)
+                source_rows = [row for row in self.both(tokenizer, source.task, pairs) if max(map(len, row)) <= longest]
+                rows += source_rows
+                task += [number] * len(source_rows)
                 test[source.task] = list(islice(self.pairs(split, source, held_out=True), MEASURED))
                 corpus.require(len(test[source.task]), "measuring", sources)
             corpus.require(len(rows), "training", sources)
@@ -306,8 +306,8 @@ def join(base: Any) -> Any:
     encoder = transformers.BertModel(config.encoder, add_pooling_layer=False)
     decoder = transformers.BertLMHeadModel(config.decoder)
     state = base.state_dict()
-    own = {name.removeprefix("bert."): value for name, value in state.items() if name.startswith("bert.")}
-    encoder.load_state_dict(own, strict=False)
+    encoder_state = {name.removeprefix("bert."): value for name, value in state.items() if name.startswith("bert.")}
+    encoder.load_state_dict(encoder_state, strict=False)
     decoder.load_state_dict(state, strict=False)
     model = transformers.EncoderDecoderModel(encoder=encoder, decoder=decoder)
     config = model.config
@@ -325,21 +325,21 @@ class JoinedModel(nn.Module):
         for name, parameter in full.named_parameters():
             parameter.requires_grad_(everything or name.startswith(LEARNED))
 
-    def forward(self, ids: Tensor, real: Tensor, decoder_ids: Tensor, known: Tensor) -> Tensor:
-        """Logits (known, vocabulary) at the ``known`` positions of the target; arguments as from `shifted`."""
+    def forward(self, ids: Tensor, real: Tensor, decoder_ids: Tensor, targets: Tensor) -> Tensor:
+        """Logits (known, vocabulary) at the ``targets`` positions of the target; arguments as from `shifted`."""
         states = self.full.encoder(input_ids=ids, attention_mask=real).last_hidden_state
         decoder = self.full.decoder
         hidden = decoder.bert(
             input_ids=decoder_ids, encoder_hidden_states=states, encoder_attention_mask=real, use_cache=False
         ).last_hidden_state
-        scores: Tensor = decoder.cls(hidden[known])
+        scores: Tensor = decoder.cls(hidden[targets])
         return scores
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy in nats over the tokens of the target."""
-        known = batch["labels"] != IGNORE
-        scores = self(batch["ids"], batch["real"], batch["decoder_ids"], known)
-        return functional.cross_entropy(scores.float(), batch["labels"][known])
+        targets = batch["labels"] != IGNORE
+        scores = self(batch["ids"], batch["real"], batch["decoder_ids"], targets)
+        return functional.cross_entropy(scores.float(), batch["labels"][targets])
 
 
 class JoinedObjective(PairsObjective):
@@ -363,7 +363,7 @@ class JoinedObjective(PairsObjective):
                 sources = (number for number, _ in some)
                 rows = [row for row in zip(sources, parts, wholes, strict=True) if max(map(len, row[1:])) <= longest]
                 data[f"{side}inputs"] = Ragged.of(part for _, part, _ in rows)
-                data[f"{side}outputs"] = Ragged.of(whole[1:] for *_, whole in rows)  # the decoder starts from [CLS]
+                data[f"{side}outputs"] = Ragged.of(output[1:] for *_, output in rows)  # the decoder starts from [CLS]
                 data[f"{side}task"] = np.array([number for number, *_ in rows], dtype=np.int64)
             return data
 
@@ -396,8 +396,8 @@ class JoinedObjective(PairsObjective):
             )
             labels = batch["labels"].masked_fill(batch["labels"] == IGNORE, self.pad)
             texts = (self.tokenizer.decode_batch(side.tolist()) for side in (batch["ids"], labels, outputs))
-            for parts, whole, output in zip(*texts, strict=True):
-                word = connective(whole, parts)
+            for parts, label_text, output in zip(*texts, strict=True):
+                word = connective(label_text, parts)
                 words[word] += 1
                 correct += connective(output, parts) == word
         often = max(words.values())
@@ -409,8 +409,8 @@ class JoinedObjective(PairsObjective):
 
     def export(self, folder: Path) -> None:
         full = self.model.full
-        own = {n: value for n, value in full.state_dict().items() if self.model.everything or n.startswith(LEARNED)}
-        models.ship_tensors(own, folder / models.DIFFERENCE)
+        learned = {n: value for n, value in full.state_dict().items() if self.model.everything or n.startswith(LEARNED)}
+        models.ship_tensors(learned, folder / models.DIFFERENCE)
         full.config.architectures = ["EncoderDecoderModel"]
         full.config.save_pretrained(folder)
         self.full_tokenizer.save_pretrained(folder)
@@ -424,4 +424,4 @@ def made_fusions(folder: Path, recipe: Recipe, *, held_out: bool) -> Iterator[tu
         if anywhere and held_out:
             continue
         texts = (item.text for item in corpus.items_of(folder, source, every=every) if item.held_out == held_out)
-        yield from ((number, one) for one in fusions(texts, split_anywhere if anywhere else cut))
+        yield from ((number, fusion) for fusion in fusions(texts, split_anywhere if anywhere else cut))

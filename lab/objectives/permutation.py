@@ -59,10 +59,10 @@ class Orders:
         rank = np.zeros_like(ids)
         orders: list[Ints] = []
         for row, (chunk, rng) in enumerate(zip(index.tolist(), rngs, strict=True)):
-            whole = self.words.framed(self.text.chunk(chunk))
-            ids[row, : len(whole)] = whole
+            framed = self.words.framed(self.text.chunk(chunk))
+            ids[row, : len(framed)] = framed
             share = rng.uniform(1 / self.k, 1.0) if wide else 1 / self.k
-            orders.append(last(np.flatnonzero(~self.words.special[whole]), 1 / share, rng))
+            orders.append(last(np.flatnonzero(~self.words.special[framed]), 1 / share, rng))
             rank[row] = patterns.ranks(orders[-1].tolist(), ids.shape[1])
         targets = np.full((len(index), max(map(len, orders))), -1, dtype=np.int64)
         for row, order in enumerate(orders):

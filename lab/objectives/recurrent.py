@@ -126,14 +126,14 @@ class RecurrentObjective(Objective):
             Measure(f"perplexity, {name}", round(float(np.exp(nats.sum() / count / 2)), 1), "", on)
             for name, nats in sums.items()
         ]
-        one = f"one token in each of {on}"
+        one_token = f"one token in each of {on}"
         return rows_of_card + [
-            Measure(f"top-1, {name}", round(100 * float(np.mean(hits)), 2), "%", one, n=len(hits))
+            Measure(f"top-1, {name}", round(100 * float(np.mean(hits)), 2), "%", one_token, n=len(hits))
             for name, hits in right.items()
         ]
 
     def export(self, folder: Path) -> None:
-        own = self.recipe.model
-        settings = {"tokenizer": own["start"], "width": own["width"], "units": own["units"]}
+        fields = self.recipe.model
+        settings = {"tokenizer": fields["start"], "width": fields["width"], "units": fields["units"]}
         write_file(folder / "config.json", json.dumps(settings, indent=2) + "\n")
         models.ship_tensors(self.model.state_dict(), folder / models.WHOLE)

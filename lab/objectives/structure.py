@@ -101,9 +101,9 @@ class StructureObjective(PartObjective):
 
     def measures(self) -> list[Measure]:
         with torch.no_grad():
-            found = self.compared(self.full().eval().to(self.device))
+            values = self.compared(self.full().eval().to(self.device))
         on = f"{len(batches.some(len(self.test), self.measured)):,} held-out texts"
-        return [of_card(name, value, "nats" if "loss" in name else "%", on) for name, value in found.items()]
+        return [of_card(name, value, "nats" if "loss" in name else "%", on) for name, value in values.items()]
 
     @abstractmethod
     def compared(self, plain: Any) -> dict[str, float]:
@@ -173,31 +173,31 @@ class SpansObjective(ExamplesObjective):
         return heads(full)[0](states[batch["chosen"]]).float(), away.float()
 
     def loss(self, batch: Batch) -> Tensor:
-        own, away = self.both(batch)
-        return functional.cross_entropy(own, batch["labels"]) + functional.cross_entropy(away, batch["labels"])
+        from_states, away = self.both(batch)
+        return functional.cross_entropy(from_states, batch["labels"]) + functional.cross_entropy(away, batch["labels"])
 
     def measure(self) -> dict[str, float]:
-        own, away = Hits(), Hits()
+        from_states, away = Hits(), Hits()
         for batch in self.held_out(CURVE):
-            for hits, scores in zip((own, away), self.both(batch), strict=True):
+            for hits, scores in zip((from_states, away), self.both(batch), strict=True):
                 hits.add(scores, batch["labels"])
-        return own.shares() | {"boundary loss": away.nats / away.total} | away.top("boundary")
+        return from_states.shares() | {"boundary loss": away.nats / away.total} | away.top("boundary")
 
     def compared(self, plain: Any) -> dict[str, float]:
         """Top-1 accuracy on tokens whose whole span is masked."""
         often = int(np.bincount(self.train.sentences.flat).argmax())
         right: defaultdict[str, list[bool]] = defaultdict(list)
         for batch in self.held_out(self.measured):
-            own, away = self.both(batch)
+            from_states, away = self.both(batch)
             labels, wide = batch["labels"], batch["beside"][:, 2] - batch["beside"][:, 1] > 3
             masked = batch["ids"][batch["chosen"]] == self.words.mask
-            found = {
+            predictions = {
                 "from the boundaries": away.argmax(1),
-                "from its own state": own.argmax(1),
+                "from its own state": from_states.argmax(1),
                 "from its own state, Atlas BERT": self.scores(batch, plain).argmax(1),
                 "the most frequent token always": torch.full_like(labels, often),
             }
-            for name, best in found.items():
+            for name, best in predictions.items():
                 right[name] += (best == labels)[masked].tolist()
                 right[f"{name}, spans of 3 tokens or more"] += (best == labels)[masked & wide].tolist()
         return {name: Share(sum(values), len(values)) for name, values in right.items()}
@@ -217,7 +217,7 @@ class UnifiedObjective(ExamplesObjective):
         return unified.corrupt(text[:cut], text[cut:], self.ordinary, rng, kind, **settings)
 
     def compared(self, plain: Any) -> dict[str, float]:
-        found: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         for kind in unified.SHARES:
             self.kind = kind
             ours, theirs = Hits(), Hits()
@@ -226,9 +226,9 @@ class UnifiedObjective(ExamplesObjective):
                 theirs.add(self.scores(batch, plain), batch["labels"])
             for name, hits in (("part", ours), ("Atlas BERT", theirs)):
                 shares = hits.shares()
-                found |= {f"{kind}, {name}: loss": shares["loss"], f"{kind}, {name}: top-1": shares["top-1"]}
+                numbers |= {f"{kind}, {name}: loss": shares["loss"], f"{kind}, {name}: top-1": shares["top-1"]}
         self.kind = None
-        return found
+        return numbers
 
 
 ORDERS = np.array([*permutations(range(word_order.SIZE))])
@@ -313,8 +313,8 @@ class OrdersObjective(StructureObjective):
         hits, orders = (Hits(), Hits()), []
         for batch in self.held_out(CURVE):
             words, order = self.both(batch)
-            for some, own in zip((batch["moved"], ~batch["moved"]), hits, strict=True):
-                own.add(words[some], batch["labels"][some])
+            for some, part_hits in zip((batch["moved"], ~batch["moved"]), hits, strict=True):
+                part_hits.add(words[some], batch["labels"][some])
             paired = batch["answers"] != NO_LABEL
             orders += (order.argmax(1) == batch["answers"])[paired].tolist()
         moved = {f"shuffled {name}": value for name, value in hits[0].shares().items()}
@@ -322,7 +322,7 @@ class OrdersObjective(StructureObjective):
 
     def compared(self, plain: Any) -> dict[str, float]:
         """Shuffled tokens put right, beside a bigram model, and the orders of texts, beside a bag of words."""
-        known = [row for step in range(KNOWN) for row in segments(self.batch(step))]
+        train_rows = [row for step in range(KNOWN) for row in segments(self.batch(step))]
         self.share = word_order.SHARE
         bigrams = ngrams.of_chunks(self.train, self.words.begin, self.words.end, len(self.names))[0]
         right: defaultdict[str, list[bool]] = defaultdict(list)
@@ -333,21 +333,21 @@ class OrdersObjective(StructureObjective):
             possible = batch["ids"][batch["chosen"]].reshape(trigrams.shape)[:, ORDERS]
             words, order = self.both(batch)
             scores = {"the part": words, "Atlas BERT": self.scores(batch, plain)}
-            chances = {name: placed(own, possible) for name, own in scores.items()}
+            chances = {name: placed(scored, possible) for name, scored in scores.items()}
             chances["bigram model"] = neighboring(bigrams, batch, possible)
             for name, model in (("the part", self.model.full), ("Atlas BERT", plain)):
                 chances[f"each read, {name}"] = self.in_each(model, batch, possible)
             texts += (torch.nonzero(batch["chosen"])[:, 0] + (texts[-1] + 1 if texts else 0)).tolist()
-            for name, own in chances.items():
-                best = possible.take_along_dim(own.argmax(1)[:, None, None], 1)[:, 0]
+            for name, scored in chances.items():
+                best = possible.take_along_dim(scored.argmax(1)[:, None, None], 1)[:, 0]
                 right[f"best of six orders, {name}"] += (best == trigrams).flatten().tolist()
-            for name, own in scores.items():
-                right[f"best of all tokens, {name}"] += (own.argmax(1) == batch["labels"]).tolist()
+            for name, scored in scores.items():
+                right[f"best of all tokens, {name}"] += (scored.argmax(1) == batch["labels"]).tolist()
             right["order of two texts"] += (order.argmax(1) == batch["answers"])[batch["answers"] != NO_LABEL].tolist()
             asked += segments(batch)
         self.share = None
         shares: dict[str, float] = {name: Share(sum(values), len(values)) for name, values in right.items()}
-        shares["order of two texts, bag of words"] = words_before(known, asked, shared=True)
+        shares["order of two texts, bag of words"] = words_before(train_rows, asked, shared=True)
         ours, *others = (f"best of six orders, {name}" for name in ("each read, the part", *OTHERS))
         for name, other in zip(OTHERS, others, strict=True):
             more = 100 * np.subtract(right[ours], right[other], dtype=float)
