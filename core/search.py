@@ -195,7 +195,7 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class _Index:
     entries: tuple[Entry, ...]
-    whole: dict[str, set[int]]
+    joined_names: dict[str, set[int]]
     """Entries by a name without its spaces."""
     vocabulary: list[str]
     """All words, sorted, so that those with a common prefix are adjacent."""
@@ -220,7 +220,7 @@ def find(query: str, most: int = 8) -> tuple[Hit, ...]:
     if len(scores) < _FEW:
         scores = _any(matches) | scores
     joined = "".join(words)
-    for name, at in index.whole.items():
+    for name, at in index.joined_names.items():
         score = _name_score(name, joined)
         for entry in at if score else ():
             if score > scores.get(entry, (0.0, None))[0]:

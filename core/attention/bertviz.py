@@ -4,15 +4,11 @@ The views are the scripts of the installed bertviz package (Jesse Vig, 2019, arX
 and require.js come from ``assets/vendor``. Differences from bertviz's own output:
 
 * no script comes from a CDN: require.js finds both libraries in the page;
-* weights are quantized to bytes and deflated (`core.attention.views.export`), because bertviz draws them as opacity, of
-  which a screen has 256 steps; as JSON text with 17 digits they need more than thirty times the space;
+* weights are quantized to bytes and deflated (`core.attention.views.export`): bertviz draws them as opacity, of which a
+  screen has 256 steps, and JSON text with 17 digits needs more than thirty times the space;
 * tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.webpage`);
 * a text that a browser cannot draw at once is split into parts, chosen in menus of the page;
-* a weight's shade runs from the ground to its branch's color, as in every map; several heads of a layer at once keep a
-  color each, of the page's theme; queries, keys and signed numbers have the colors that they have everywhere;
-* the lines of a token that was clicked stay shown, and a page around the view can select a token;
-* the head view is as wide as its page;
-* the picture can be downloaded as SVG or PNG.
+* colors are those of every map; a clicked token's lines stay; the picture can be downloaded as SVG or PNG.
 
 bertviz's neuron view supports its own old copies of BERT, GPT-2, XLNet and RoBERTa; here it takes any map with queries
 and keys. Neither torch nor bertviz's Python part is imported.

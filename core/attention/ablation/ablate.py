@@ -16,9 +16,8 @@ A head mask sets the output of a head to zero before the output projection:
 
 .. math:: \mathrm{out} = [\,g_1 o_1; \dots; g_H o_H\,]\, W_O + b_O, \qquad o_h = A_h V_h,\; g_h \in \{0, 1\}
 
-which equals zeros in the rows of :math:`W_O` of head h (Michel et al. 2019, arXiv 1905.10650). A layer without heads
-outputs the bias :math:`b_O` and the residual. Every row of a batch has its own mask, so that one pass evaluates as many
-masks as it has rows.
+which equals zeros in the rows of :math:`W_O` of head h (Michel et al. 2019, arXiv 1905.10650). Every row of a batch has
+its own mask.
 
 XLNet's two streams use the same heads, so a head can be ablated in both streams (the kind ``encoder``), in the content
 stream alone (``decoder``) or in the query stream alone (``query``), as its maps are named.

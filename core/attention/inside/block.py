@@ -85,7 +85,7 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
     Raises:
         OutOfRange: no such layer or side, no adapters for the task.
         NoAttentionMatrix: an architecture without a blueprint.
-        InputEmpty, InputTooLong, InputUnusable, UnknownTask: in sentences, as usual.
+        InputEmpty, InputTooLong, InputUnusable, UnknownTask: in sentences.
     """
     layers = attention_layers(checkpoint)
     side = side or ("encoder" if "encoder" in layers else "decoder")

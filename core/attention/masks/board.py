@@ -1,7 +1,5 @@
 r"""The attention mask of a pattern: the matrix, manual edits, and its table.
 
-Legend: Q queries, K keys. A cell's number is q K + k.
-
 The receptive field after a number of layers follows from boolean powers of the mask.
 
 With residual connections, the output at i after l layers can depend on the input at j exactly where
@@ -21,7 +19,7 @@ and attends to the content stream of the layer below. With C and Q the two masks
 Cross-attention: decoder positions exchange by self-attention (mask S) what each read from the source text (mask X),
 :math:`X_0 = \emptyset,\ X_l = X_{l-1} \vee S X_{l-1} \vee X`.
 
-Legend: n tokens, Q queries, K keys. A level of -1 means never.
+Legend: n tokens, Q queries, K keys. A cell's number is q K + k; a level of -1 means never.
 """
 
 from __future__ import annotations

@@ -8,16 +8,13 @@ both directions:
     dependent to head    argmax_j W[d, j] = h        of all words, d attends to h most
     head to dependent    argmax_j W[j, d] = h        of all words, h is the one that attends to d most
 
-The second is the notebook's, too: a head has several dependents and can attend to one of them most, but a dependent has
-one head. A link of weight zero is no link.
+A link of weight zero is no link.
 
-* **Causal models** attend to the left only. Just the links whose target stands to the left of the query are scored: the
-  dependent to head where the head comes first, the head to dependent where the dependent does. A column of such a map
-  favors early rows, which share their weight among fewer keys.
+* **Causal models** attend to the left only. Just the links whose target stands to the left of the query are scored.
 * **Possessors** ("the girl 's ball"): where 's follows, the link from 's is scored, as in the paper.
 * **Coreference**: the head word of a mention with an antecedent attends most to the head word of one of its
-  antecedents, among the nouns, names and pronouns before it (an antecedent is always one of them). The paper states the
-  measure but released no code for it; this choice among earlier ones is ours, and makes causal models comparable.
+  antecedents, among the nouns, names and pronouns before it. The choice among earlier ones is ours; the paper has no
+  code for it.
 * **Baseline**: the word at a fixed distance (:data:`REACH` at most), for each relation and direction the distance that
   is right most often on the very same links; in coreference the k-th noun, name or pronoun back.
 

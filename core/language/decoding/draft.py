@@ -15,16 +15,15 @@ is accepted with probability α, a round yields
 
 tokens on average. The loop is transformers' assisted generation; here its rounds are recorded.
 
-Penalties change the scores of both models before the comparison, so the above holds with them, too. A stop text ends
-the generation after the round that completes it, and the tokens of that round after it are dropped.
+Penalties change the scores of both models before the comparison. A stop text ends the generation after the round that
+completes it.
 
 The surprisal of each token under the target model takes one pass over the prompt and the generated text. With
 :math:`p_t` its probabilities for the token at position t,
 
 .. math:: s_t = -\log_2 p_t(x_t), \qquad H_t = -\sum_v p_t(v) \log_2 p_t(v)
 
-are surprisal and entropy, as in plain decoding (`core.language.types.Spread`). A rejected token had the position of the
-target model's own token, so that its surprisal comes from the same :math:`p_t`.
+are surprisal and entropy (`core.language.types.Spread`).
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ BOXES: dict[str, Control[Any]] = {
     "adapter": Integer(name="adapter", label="Adapters, bottleneck size (0: none)", low=0, high=200_000),
     "scheme": Choice(name="scheme", label="Position encoding", options=POSITIONS),
     "head": Choice(name="head", label="Output head", options=HEADS),
-    "style": Choice(name="style", label="Biases and norms", options={key: one.name for key, one in STYLES.items()}),
+    "style": Choice(name="style", label="Biases and norms", options={key: style.name for key, style in STYLES.items()}),
     "axial": Integer(name="axial", label="Axial: rows of the first table", low=0, high=10**8),
     "hashed": Integer(name="hashed", label="Layers with shared queries and keys (LSH)", low=0, high=10_000),
     "experts": Integer(name="experts", label="Experts per layer (0: none)", low=0, high=10_000),
@@ -74,9 +74,11 @@ _STAGE = Choice(name="stage", label="ZeRO stage", options={str(stage): text for 
 _OPTIMIZER = Choice(
     name="optimiser",  # codespell:ignore
     label="Optimizer",
-    options={key: one.name for key, one in OPTIMIZERS.items()},
+    options={key: optimizer.name for key, optimizer in OPTIMIZERS.items()},
 )
-_PRECISION = Choice(name="precision", label="Precision", options={key: one.name for key, one in PRECISIONS.items()})
+_PRECISION = Choice(
+    name="precision", label="Precision", options={key: precision.name for key, precision in PRECISIONS.items()}
+)
 PLAN = (BATCH, REPLICAS, _PIPELINE, LENGTH, TENSOR, _SEQUENCE, _STAGE, _OPTIMIZER, _PRECISION, RECOMPUTATION)
 
 OWN = "own"

@@ -272,7 +272,7 @@ def _printed(step: Step) -> str:
 class _Tried:
     """What somebody answered to a question in this session."""
 
-    given: Answer
+    reply: Answer
     """The last answer."""
     at_once: bool | None = None
     """Whether the first answer was right, once it has been compared."""
@@ -304,7 +304,7 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
     reply = ask(quiz, box, titled=True, write=partial(_words, lesson))
     st.button("Check", key=view.state.key(f"check.{tag}"), on_click=_take_answer, args=(slot, box))
     tried = _tried().get(slot)
-    if tried is None or not (tried.shown or reply == tried.given):
+    if tried is None or not (tried.shown or reply == tried.reply):
         return
     try:
         computed = answer(step.check.model_dump_json(), tuple(map(session.files, step.check.models())))
@@ -312,7 +312,7 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
             raise ContentUnusable(f"The answer is “{str(computed)[:60]}”, which is none of the options.")
     except AtlasError as failure:
         raise ContentUnusable(f"{lesson.file}, step {number} “{step.title[:60]}”: {failure}") from failure
-    right = quiz.right(tried.given, computed)
+    right = quiz.right(tried.reply, computed)
     if tried.at_once is None:
         tried.at_once = right and not tried.shown
     with verdict_box, st.container(key="atlas-verdict", gap="small"):
@@ -332,7 +332,7 @@ def _verdict(view: View, lesson: Lesson, step: Step, computed: Answer, *, right:
         verdict(f"{value}{because}")
     else:
         verdict(
-            f"{terms(view.words.part('Not this'))}{_misconception(lesson, step, tried.given)}{because}", right=False
+            f"{terms(view.words.part('Not this'))}{_misconception(lesson, step, tried.reply)}{because}", right=False
         )
         key = view.state.key("show")
         st.button(view.words.label("show"), key=key, type="tertiary", on_click=setattr, args=(tried, "shown", True))
@@ -353,7 +353,7 @@ def _take_answer(slot: Slot, box: str) -> None:
     if reply is None:
         return
     if slot in _tried():
-        _tried()[slot].given = reply
+        _tried()[slot].reply = reply
     else:
         _tried()[slot] = _Tried(reply)
 
