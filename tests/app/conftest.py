@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 from core import interpreter
@@ -39,10 +40,13 @@ def _every_run() -> Iterator[None]:
         wait(runner, timeout if runner._script_thread.is_alive() else 1)
 
     wait = local_script_runner.require_widgets_deltas
+    compiled = ScriptCache()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(AppTest, "_run", checked)
         # which looks every millisecond whether the run has ended, and holds it up by that
         patch.setattr(local_script_runner, "require_widgets_deltas", ended)
+        # of its own for each run, which would compile app.py and the page again: a third of the time of most
+        patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
         yield
 
 
