@@ -67,7 +67,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
-_FIRST_LAYOUT = Path(__file__).parents[2] / "assets" / "styles" / "first.css"
+_ASSETS = Path(__file__).parents[2] / "assets"
 _SCRIPTS = (
     *("Html", "StreamlitMarkdown", "ButtonGroup", "Selectbox", "BidiComponent", "Button", "TextArea", "TextInput"),
     *("Checkbox", "NumberInput", "PageLink", "MenuButton", "Tooltip", "IFrame"),
@@ -203,11 +203,12 @@ def _may_measure(scope: Scope) -> bool:
 def _head() -> bytes:
     """What a browser has to know before the first run answers, so that nothing moves then: the measures of the frame,
     the width that the sidebar takes, and the scripts that it will need. What follows an element whose script is on its
-    way stays unseen until its place is known."""
+    way stays unseen until its place is known. And our script, which must hear Back before Streamlit's do."""
     scripts = Path(file_util.get_static_dir(), "static", "js")
     names = [path.name for script in _SCRIPTS for path in scripts.glob(f"{script}.*.js")]
     links = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">\n' for name in names)
-    return f"<style>\n{_FIRST_LAYOUT.read_text(encoding='utf-8')}</style>\n{links}".encode()
+    layout, draft = ((_ASSETS / path).read_text(encoding="utf-8") for path in ("styles/first.css", "scripts/draft.js"))
+    return f"<style>\n{layout}</style>\n{links}<script>\n{draft}</script>\n".encode()
 
 
 def _answers_to(host: str) -> bool:

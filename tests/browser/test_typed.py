@@ -94,3 +94,30 @@ def test_a_tap_keeps_what_was_typed(toucher: Visitor) -> None:
     page = toucher.arrive("/encoder?model=dir-tiny-bert")
     for wait in WAITS:
         other_section(toucher, "Sentence", wait, page.touchscreen.tap)
+
+
+@pytest.mark.parametrize("view", ["encoder?model=dir-tiny-bert&text=", "tokenizers?text="])
+@pytest.mark.parametrize("who", ["traveller", "toucher"])
+def test_back_while_the_focus_is_in_the_box_keeps_what_was_typed(
+    who: str, view: str, request: pytest.FixtureRequest
+) -> None:
+    """Back leads to another page first, then to another text of the same view; Forward finds what was typed, and its
+    result is computed: the address has it."""
+    person: Visitor = request.getfixturevalue(who)
+    texts = ["Blue whales sing.", *(f"An owl sees {wait} mice." for wait in WAITS)]
+    page = person.arrive("/glossary?letter=Z")
+    person.go(f"/{view}{quote_plus(texts[0])}")
+    box = box_of(page, PAGES[view.removesuffix("&text=").removesuffix("?text=")])
+    for number, wait in enumerate(WAITS):
+        box.fill(texts[number + 1])
+        page.wait_for_timeout(wait)
+        page.go_back()
+        if number:
+            expect(box).to_have_value(texts[number - 1])
+        else:
+            expect(page).to_have_title(re.compile(f"^{content('glossary').title}"))
+        person.settle()
+        page.go_forward()
+        expect(box).to_have_value(texts[number + 1])
+        expect(page).to_have_url(re.compile(re.escape(quote_plus(texts[number + 1]))))
+        person.settle()
