@@ -19,6 +19,7 @@ from typing import Any
 from core.anatomy.node import LISTS, ModuleNode
 from core.errors import RecordUnusable
 from core.lazy import nn, torch, transformers
+from core.turns import building, turns
 
 _ONE_LINE = re.compile(r"(\w+)\((.*)\)")
 COPY = "{copy}"
@@ -44,11 +45,12 @@ def build_model(architecture: str, config: str, overrides: Mapping[str, Any]) ->
     model_class = named(architecture)
     settings = configuration(config, overrides, model_class)
     try:
-        with torch.device("meta"):
+        with turns.locked(building), torch.device("meta"):
             model = model_class(settings)
     except Exception as error:  # classes of transformers raise anything for inconsistent values
         raise RecordUnusable(f"overrides: {architecture} cannot be built from them: {_first_line(error)}") from error
-    with contextlib.suppress(NotImplementedError, AttributeError):  # some classes have nothing to tie
+    # some classes have nothing to tie
+    with turns.locked(building), contextlib.suppress(NotImplementedError, AttributeError):
         model.tie_weights()
     built: nn.Module = model
     return built

@@ -53,6 +53,8 @@ MAX_MODULES = 20_000
 """A layer has about 20 modules, and one is built in a tenth of a millisecond."""
 
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+_BUILT: dict[str, Any] = {"attn_implementation": "eager", "dtype": "float32"}
+"""Else a model has the dtype that its configuration names, or torch's default, which any thread may change."""
 
 
 def read_checkpoint(spec: CheckpointSpec) -> Checkpoint:
@@ -206,11 +208,10 @@ def _read_folder(
         with _quietly(), _bounded(name):
             model, report = (model_class or _auto(inspected.kind)).from_pretrained(
                 inspected.folder,
-                attn_implementation="eager",
-                dtype=torch.float32,
                 use_safetensors=True,
                 output_loading_info=True,
                 disable_mmap=True,
+                **_BUILT,
                 **full,
                 **_LOCAL,
             )
@@ -328,9 +329,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[Model, transformers.PreTrainedT
         for file in (part_folder / WEIGHTS, folder / WEIGHTS):
             count_elements(file)
         state = load_file(part_folder / WEIGHTS) | {n: v for n, v in load_file(folder / WEIGHTS).items() if n in SHARED}
-        model = _auto("masked-lm").from_config(
-            _config(part_folder), attn_implementation="eager", trust_remote_code=False
-        )
+        model = _auto("masked-lm").from_config(_config(part_folder), trust_remote_code=False, **_BUILT)
         return _filled(model, model.load_state_dict(state, strict=False).missing_keys, spec.name), _tokenizer(folder)
     if part in BESIDE:  # shares the tokenizer of the model beside it
         count_elements(part_folder / WEIGHTS)
@@ -341,7 +340,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[Model, transformers.PreTrainedT
         if not updates.is_file():
             return _read_folder(inspected, model_class=model_class)
         count_elements(updates)
-        model = model_class._from_config(_config(folder), attn_implementation="eager", dtype=torch.float32)
+        model = model_class._from_config(_config(folder), **_BUILT)
         state = apply(load_file(folder / WEIGHTS), load_file(updates))
         return _filled(model, model.load_state_dict(state, strict=False).missing_keys, spec.name), _tokenizer(folder)
     if (folder / WEIGHTS).is_file():
@@ -353,7 +352,7 @@ def _read_bundled(spec: CheckpointSpec) -> tuple[Model, transformers.PreTrainedT
         adapted: Any = read_adapters(folder, _config(folder), base)  # of a Model it has what its demo uses
         return adapted, _tokenizer(package.verified_weights().parent)
     config, state = _config(folder), state_of(folder, spec.card)
-    model = _auto(spec.kind).from_config(config, attn_implementation="eager", trust_remote_code=False)
+    model = _auto(spec.kind).from_config(config, trust_remote_code=False, **_BUILT)
     report = model.load_state_dict(state, strict=False)
     stray = sorted(set(report.unexpected_keys) & targets(folder / "difference.safetensors"))
     if stray:

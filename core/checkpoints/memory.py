@@ -26,7 +26,7 @@ from core.checkpoints.folder import State
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
 from core.lazy import torch
-from core.turns import processors, turns
+from core.turns import building, processors, turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,13 @@ class Memory:
         self._loaded: OrderedDict[str, _Loaded] = OrderedDict()
         self._loads = Cache(lambda: 0)  # stores none: it lets concurrent requests share one load
         self._lock = Lock()
-        self._one_load = Lock()  # transformers patches torch's initializers while it loads
 
     def load(self, spec: CheckpointSpec, budget: int) -> Checkpoint:
         """The loaded checkpoint of ``spec``. Raises what loading raises; a failure is not cached."""
         fingerprint = self._fingerprint(spec)
 
         def load_now() -> Checkpoint:
-            with turns.locked(self._one_load):
+            with turns.locked(building):
                 return self._known(spec, fingerprint) or self._load_now(spec, fingerprint, budget)
 
         return self._known(spec, fingerprint) or self._loads.get_or_compute(spec.slug, load_now, store=False)

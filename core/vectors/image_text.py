@@ -27,6 +27,7 @@ from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.lazy import Tensor, torch, transformers
 from core.run.model import Module
 from core.settings import ASSETS
+from core.turns import building, turns
 
 SceneKind = Literal["seen", "held out"]
 """Whether captions of the training name a pair of color and shape."""
@@ -168,8 +169,11 @@ def pixels(images: NDArray[np.uint8]) -> Tensor:
 @lru_cache(maxsize=1)
 def model() -> Any:
     """The model, shared by all visitors: read-only."""
-    loaded = transformers.CLIPModel.from_pretrained(FOLDER, local_files_only=True, use_safetensors=True)
-    return loaded.float().eval().requires_grad_(False)
+    with turns.locked(building):
+        loaded = transformers.CLIPModel.from_pretrained(
+            FOLDER, dtype=torch.float32, local_files_only=True, use_safetensors=True
+        )
+    return loaded.eval().requires_grad_(False)
 
 
 def vectors_of_texts(clip: Module, texts: Sequence[str]) -> NDArray[np.float32]:

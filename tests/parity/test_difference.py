@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
 from core import checkpoints
+from core.anatomy.build import build_model
 from core.checkpoints import loading, package
 from core.errors import CheckpointRefused
+from core.turns import building
+from core.vectors import image_text
 from tests import tiny
 from tests.unit.test_checkpoints_registry import CARD
 
@@ -72,6 +77,45 @@ def test_minilm_is_its_backbone_its_factors_and_its_head(assets: Path) -> None:
     decoder = loaded.model.get_output_embeddings().weight
     assert decoder.data_ptr() == loaded.model.get_input_embeddings().weight.data_ptr(), "the head is not tied"
     assert not loaded.model.training
+
+
+@pytest.fixture
+def half() -> Iterator[None]:
+    """What another thread makes of torch's default while it loads a model in half precision."""
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float16)
+    yield
+    torch.set_default_dtype(usual)
+
+
+@pytest.mark.usefixtures("half")
+def test_a_model_has_no_dtype_of_another_that_is_loaded_meanwhile(assets: Path) -> None:
+    image_text.model.cache_clear()
+    loaded = checkpoints.load("minilm")
+    for model in (loaded.model, image_text.model()):
+        tensors = dict([*model.named_parameters(), *model.named_buffers()])
+        assert {str(tensor.dtype) for tensor in tensors.values() if tensor.is_floating_point()} == {"torch.float32"}
+    logits = loaded.model(**loaded.tokenizer("the cat sat on the [MASK].", return_tensors="pt")).logits
+    assert logits.dtype == torch.float32
+
+
+def test_models_are_built_one_at_a_time(assets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one that transformers loads could leave another without its tied weights."""
+    begin, held = transformers.PreTrainedModel.__init__, {}
+
+    @wraps(begin)
+    def noted(model: object, *inputs: object, **named: object) -> None:
+        held[type(model).__name__] = building.locked()
+        begin(model, *inputs, **named)
+
+    monkeypatch.setattr(transformers.PreTrainedModel, "__init__", noted)
+    image_text.model.cache_clear()
+    checkpoints.load("minilm")
+    image_text.model()
+    build_model("GPT2Model", "GPT2Config", {"n_layer": 1, "n_embd": 16, "n_head": 2})
+    assert {"BertForMaskedLM", "CLIPModel", "GPT2Model"} <= held.keys()
+    assert all(held.values())
+    assert not building.locked()
 
 
 def test_bigbird_on_top_of_minilm(assets: Path) -> None:
