@@ -13,14 +13,14 @@ import numpy as np
 
 def data_of(page: str) -> dict[str, Any]:
     """The data that a page's scripts read."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found.group(1))
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert match is not None
+    data: dict[str, Any] = json.loads(match.group(1))
     return data
 
 
 def unpacked(kept: dict[str, Any]) -> np.ndarray[Any, Any]:
     """What `core.attention.views.export.by_head` was given."""
     kind = f"<{'i' if kept['signed'] else 'u'}{kept['bits'] // 8}"
-    whole = np.frombuffer(zlib.decompress(base64.b64decode(kept["bytes"])), dtype=kind).reshape(kept["shape"])
-    return whole * np.reshape(kept["scale"], (*kept["shape"][:2], 1, 1))
+    full = np.frombuffer(zlib.decompress(base64.b64decode(kept["bytes"])), dtype=kind).reshape(kept["shape"])
+    return full * np.reshape(kept["scale"], (*kept["shape"][:2], 1, 1))

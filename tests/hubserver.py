@@ -157,18 +157,18 @@ class _Handler(BaseHTTPRequestHandler):
         if wanted := self.headers.get("Range"):
             start = int(wanted.removeprefix("bytes=").split("-")[0])
             headers["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        rest = content[start:]
+        remaining = content[start:]
         self.send_response(206 if wanted else 200)
-        for key, value in {**headers, "Content-Length": str(len(rest))}.items():
+        for key, value in {**headers, "Content-Length": str(len(remaining))}.items():
             self.send_header(key, value)
         self.end_headers()
         if self.hub.drop_after is not None and self.hub.drops > 0:
             self.hub.drops -= 1
-            self.wfile.write(rest[: self.hub.drop_after])
+            self.wfile.write(remaining[: self.hub.drop_after])
             self.close_connection = True
             return
-        for at in range(0, len(rest), 65536):
-            self.wfile.write(rest[at : at + 65536])
+        for at in range(0, len(remaining), 65536):
+            self.wfile.write(remaining[at : at + 65536])
             time.sleep(self.hub.pause)
 
     def _send(self, status: int, content: bytes, body: bool, headers: dict[str, str] | None = None) -> None:

@@ -52,22 +52,25 @@ def opened(page: str, /, **query: str) -> AppTest:
 def shown(at: AppTest) -> str:
     """What the page says, without links to the glossary and without escapes."""
     return words(
-        " ".join(str(one.value) for one in (*at.markdown, *at.subheader, *at.warning, *at.caption, *at.info, *at.error))
+        " ".join(
+            str(element.value)
+            for element in (*at.markdown, *at.subheader, *at.warning, *at.caption, *at.info, *at.error)
+        )
     )
 
 
 def protos(at: AppTest, kind: str) -> list[Any]:
     """The raw messages of elements that AppTest has no class for."""
-    found: list[Any] = []
+    result: list[Any] = []
 
     def walk(node: Any) -> None:
         for child in getattr(node, "children", {}).values():
             walk(child)
         if getattr(node, "type", None) == kind:
-            found.append(node.proto)
+            result.append(node.proto)
 
     walk(at._tree)
-    return found
+    return result
 
 
 def html_of(at: AppTest) -> str:

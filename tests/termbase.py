@@ -72,10 +72,10 @@ _EACH = tuple((re.compile(pattern), re.compile(rf"\b(?:{pattern})"), term) for p
 def private(text: str) -> Iterator[tuple[str, str]]:
     """Each phrase of ours in a text, with its surroundings in small letters, and the term that should stand there."""
     text = text.lower()
-    for phrase, whole, term in _EACH:
-        for found in phrase.finditer(text):
-            if whole.match(text, found.start()):
-                yield text[max(0, found.start() - 50) : found.end() + 40].replace("\n", " "), term
+    for phrase, full, term in _EACH:
+        for match in phrase.finditer(text):
+            if full.match(text, match.start()):
+                yield text[max(0, match.start() - 50) : match.end() + 40].replace("\n", " "), term
 
 
 _ENDS = re.compile(r'[<>\n.;:!?|"{}\[\]]+')

@@ -41,12 +41,12 @@ SOURCES = (
 
 def recipe(**changed: Any) -> Recipe:
     """Four tasks on the tiny encoder; a bottleneck of 3."""
-    given: dict[str, Any] = {
+    inputs: dict[str, Any] = {
         "model": {"package": "tiny", "size": 3, "tasks": TASKS},
         "data": {"hold_out_every": 4, "shortest": 3, "longest": 24},
         "optimizer": {"rate": 1e-2, "bfloat16": False},
     }
-    return Recipe("toy", "adapters", seed=5, minutes=1.0, step_tokens=256, sources=SOURCES, **given | changed)
+    return Recipe("toy", "adapters", seed=5, minutes=1.0, step_tokens=256, sources=SOURCES, **inputs | changed)
 
 
 def corpus(folder: Path) -> Path:
@@ -58,8 +58,8 @@ def corpus(folder: Path) -> Path:
     for _ in range(120):
         label = str(rng.choice(["negative", "positive"]))
         word = str(rng.choice(tinycorpus.WORDS))
-        told = "good and good and good" if label == "positive" else "small or small or small"
-        rows.append(f"{label}\tThe {word} is {told}.")
+        sentence = "good and good and good" if label == "positive" else "small or small or small"
+        rows.append(f"{label}\tThe {word} is {sentence}.")
     marks = [
         " ".join(rng.choice(tinycorpus.WORDS, size=6)).capitalize() + str(rng.choice([".", "?"])) for _ in range(150)
     ]
@@ -96,7 +96,7 @@ def checkpoint(folder: Path) -> Checkpoint:
     backbone(folder)
     encoder = BertModel.from_pretrained(folder, add_pooling_layer=False, attn_implementation="eager")
     torch.manual_seed(1)
-    model: Any = AdapterBert(encoder, {name: len(told["answers"]) for name, told in TASKS.items()}, 3)
+    model: Any = AdapterBert(encoder, {name: len(task["answers"]) for name, task in TASKS.items()}, 3)
     with torch.no_grad():
         for value in model.tasks.parameters():
             value.add_(0.3 * torch.randn_like(value))

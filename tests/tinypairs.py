@@ -35,7 +35,7 @@ def translated(text: str, ending: str) -> str:
 
 def write_pairs(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
     """One file of the corpus."""
-    text = "".join(f"{one}\t{other}\n" for one, other in pairs)
+    text = "".join(f"{first}\t{other}\n" for first, other in pairs)
     (folder / f"parallel.{name}.tsv").write_text(text, encoding="utf-8")
 
 

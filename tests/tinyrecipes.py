@@ -61,24 +61,24 @@ def corpus(folder: Path) -> Path:
 
 def recipe(name: str, **changed: Any) -> Recipe:
     """The recipe ``name`` on whole files, with a tiny model and its own optimizer in float32."""
-    found = recipes.load(name)
-    model = {field: SIZES.get(field, value) for field, value in found.model.items()} | OF_KIND.get(found.kind, {})
+    state = recipes.load(name)
+    model = {field: SIZES.get(field, value) for field, value in state.model.items()} | OF_KIND.get(state.kind, {})
     if model.get("rank"):
         model["rank"] = 4
     if model.get("type") in ("gpt_neo", "llama"):
         model["max_position_embeddings"] = 48
-    own = {field: DATA.get(field, value) for field, value in found.data.items()}
-    if "lengths" in own:
-        own["lengths"] = [64, 128] if found.kind == "long-masked-lm" else [16, 32]
-    given = {
+    data = {field: DATA.get(field, value) for field, value in state.data.items()}
+    if "lengths" in data:
+        data["lengths"] = [64, 128] if state.kind == "long-masked-lm" else [16, 32]
+    inputs = {
         "model": model,
-        "data": own,
-        "sources": tuple(dataclasses.replace(source, first=1, last=None) for source in found.sources),
+        "data": data,
+        "sources": tuple(dataclasses.replace(source, first=1, last=None) for source in state.sources),
         "step_tokens": 256,
         "tokens": 0,
-        "optimizer": found.optimizer | {"bfloat16": False},
+        "optimizer": state.optimizer | {"bfloat16": False},
     }
-    return dataclasses.replace(found, **given | changed)
+    return dataclasses.replace(state, **inputs | changed)
 
 
 def objective(found: Recipe | str, folder: Path, states: Path) -> Any:

@@ -26,8 +26,8 @@ def _every_run() -> Iterator[None]:
     pages()  # what their links carry is known from here on
     run, read = AppTest._run, set[str]()
 
-    def checked(at: AppTest, *given: Any, **named: Any) -> AppTest:
-        run(at, *given, **named)
+    def checked(at: AppTest, *arguments: Any, **named: Any) -> AppTest:
+        run(at, *arguments, **named)
         assert not at.exception, at.exception[0].value
         texts = set(termbase.shown(at._tree)) - read
         new = {piece for text in texts for piece in termbase.pieces(text)} - read

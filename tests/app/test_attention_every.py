@@ -179,8 +179,8 @@ def test_the_numbers_of_a_view_of_bertviz_can_be_downloaded(
 ) -> None:
     files = catch_downloads(monkeypatch)
     page(tab="bertviz", model="dir-tiny-bert", text="The cat sat.", **query)  # [CLS] the cat sat . [SEP]
-    found = Counter((row["layer"], row["head"]) for row in csv.DictReader(io.StringIO(files[name].decode())))
-    assert found == lines
+    counts = Counter((row["layer"], row["head"]) for row in csv.DictReader(io.StringIO(files[name].decode())))
+    assert counts == lines
 
 
 @pytest.mark.usefixtures("open_tables")

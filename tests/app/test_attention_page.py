@@ -72,7 +72,7 @@ def test_the_part_is_chosen_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not at.warning
     read: list[str] = []
     real = session.trace
-    monkeypatch.setattr(session, "trace", lambda slug, text, *rest, **more: (read.append(text), real(slug, text))[1])
+    monkeypatch.setattr(session, "trace", lambda slug, text, *others, **more: (read.append(text), real(slug, text))[1])
     at.run()
     assert read == [sentence]
     widget(at.number_input, "From token").set_value(2 * n + 1).run()
@@ -92,9 +92,9 @@ def test_grammar_reads_a_sentence_with_the_best_head() -> None:
 
 def test_grammar_over_universal_dependencies() -> None:
     at = page(tab="roles", model="atlas-bert", role="obj", treebank="ud-english")
-    one = rolefiles.best_relations("atlas-bert", rolefiles.UD)["obj"]
-    assert one.n > 1000
-    assert f"{100 * one.accuracy:.0f}% of {one.n:,} links" in shown(at)
+    best_relation = rolefiles.best_relations("atlas-bert", rolefiles.UD)["obj"]
+    assert best_relation.n > 1000
+    assert f"{100 * best_relation.accuracy:.0f}% of {best_relation.n:,} links" in shown(at)
     assert "5,363 of Universal Dependencies" in shown(at)
     lacking = page(tab="roles", model="atlas-bert", role="coreference", treebank="ud-english")
     assert "“coreference”" in words(lacking.warning[0].value)

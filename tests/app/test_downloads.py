@@ -25,9 +25,9 @@ def test_every_chart_can_be_downloaded(page: str, monkeypatch: pytest.MonkeyPatc
     offers: dict[str, panel.Offer] = {}
     plotly_chart, menus = panel.st.plotly_chart, section.figure_menus
 
-    def chart(figure: Any, *, key: str, **rest: Any) -> Any:
+    def chart(figure: Any, *, key: str, **others: Any) -> Any:
         drawn.append(key)
-        return plotly_chart(figure, key=key, **rest)
+        return plotly_chart(figure, key=key, **others)
 
     def figure_menus(state: Any, files: Any) -> None:
         offers.update(state.offers)

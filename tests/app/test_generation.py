@@ -37,7 +37,7 @@ opened = partial(open_page, "generation")
 
 
 def box(at: AppTest, label: str) -> Any:
-    return next(found for found in (*at.selectbox, *at.number_input) if found.label == label)
+    return next(result for result in (*at.selectbox, *at.number_input) if result.label == label)
 
 
 def table(at: AppTest) -> Any:
@@ -237,7 +237,7 @@ def test_a_drafted_text_shows_surprisal_and_entropy_too() -> None:
 def drafted_text(at: AppTest) -> str:
     """What stands in the text: what was accepted and what is the large model's own."""
     spans = re.findall(r'( ?)<span title="round \d+: ([^"]+)"[^>]*>(.*?)</span>', html_of(at))
-    return "".join(space + unescape(text) for space, told, text in spans if "accepted" in told or "own" in told)
+    return "".join(space + unescape(text) for space, label, text in spans if "accepted" in label or "own" in label)
 
 
 @pytest.mark.parametrize("settings", [{"penalty": "1.5", "norepeat": "2"}, {"stop": "girl"}])

@@ -88,7 +88,7 @@ def never_linked(at: AppTest) -> set[str]:
         r"<style>.*?</style>|<caption>.*?</caption>|<thead>.*?</thead>|<a .*?</a>|“[^”]*”", "·", html, flags=re.DOTALL
     )
     texts = [shown(at), *map(unescape, re.split(r"<[^>]+>", re.sub(r'<small class="src">.*?</small>', "", bare)))]
-    return {found.slug for text in texts for _, _, found in ui.find_mentions(text)} - linked
+    return {result.slug for text in texts for _, _, result in ui.find_mentions(text)} - linked
 
 
 @pytest.mark.parametrize(

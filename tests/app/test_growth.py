@@ -30,7 +30,7 @@ def frozen() -> Iterator[None]:
 def alive(kind: type) -> int:
     """How many objects of this very kind there are."""
     gc.collect()
-    return sum(type(one) is kind for one in gc.get_objects())
+    return sum(type(entry) is kind for entry in gc.get_objects())
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def test_one_head_opens_with_a_pronoun_on_its_noun() -> None:
     checkpoint = checkpoints.load(checkpoints.first("attention")[0])
     opens = opening(checkpoint.spec)
     assert opens is not None
-    (found,) = capture(checkpoint, opens.text).maps
-    query, key = found.query_tokens.index(opens.pronoun), found.key_tokens.index(opens.noun)
-    weights = found.weights[:, :, query, key]  # (L, H)
+    (result,) = capture(checkpoint, opens.text).maps
+    query, key = result.query_tokens.index(opens.pronoun), result.key_tokens.index(opens.noun)
+    weights = result.weights[:, :, query, key]  # (L, H)
     assert weights[opens.layer - 1, opens.head - 1] == weights.max() >= 0.75
     assert abs(query - key) > 2, "a head on the previous token would do"
     at = opened("attention")

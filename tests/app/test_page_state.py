@@ -74,12 +74,12 @@ def test_a_click_that_undoes_the_one_before_is_written_where_the_browser_has_the
     """Else the URL that is on its way would stay."""
     at = fresh(beams="3")
     at.slider[0].set_value(6).run()
-    with patch("streamlit.runtime.state.QueryParamsProxy.from_dict") as told:
+    with patch("streamlit.runtime.state.QueryParamsProxy.from_dict") as set_query:
         late(at, beams="3").slider[0].set_value(3).run()
-        assert told.call_args.args == ({"beams": "3"},)
-        told.reset_mock()
+        assert set_query.call_args.args == ({"beams": "3"},)
+        set_query.reset_mock()
         late(at, beams="3").run()
-        assert not told.called
+        assert not set_query.called
 
 
 def test_a_rerun_of_the_apps_own_is_not_taken_for_back() -> None:

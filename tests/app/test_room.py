@@ -21,9 +21,9 @@ WORDS = content("frame", "room")
 @pytest.fixture(autouse=True)
 def lead(monkeypatch: pytest.MonkeyPatch) -> Rooms:
     """The rooms of this test alone."""
-    own = Rooms(Memory())
-    monkeypatch.setattr(module, "in_memory", lambda key: own)
-    return own
+    rooms = Rooms(Memory())
+    monkeypatch.setattr(module, "in_memory", lambda key: rooms)
+    return rooms
 
 
 def leading(page: str = "glossary", **query: str) -> tuple[AppTest, str]:
@@ -131,8 +131,8 @@ def test_an_answer_is_still_shown_to_whoever_comes_back_in_another_session(optio
 
 
 def test_a_code_is_typed_and_a_full_or_ended_room_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = settings().model_copy(update={"max_followers": 1})
-    monkeypatch.setattr(module, "settings", lambda: own)
+    small_room = settings().model_copy(update={"max_followers": 1})
+    monkeypatch.setattr(module, "settings", lambda: small_room)
     leads, code = leading("catalogue")
 
     def joining() -> AppTest:

@@ -38,4 +38,4 @@ def test_every_system_of_the_branch_says_it_and_the_menu_is_sorted_by_it() -> No
     names = widget(at.selectbox, "System").options
     savings = [name.rpartition(" · ")[2] for name in names]
     assert savings == sorted(savings, key=list(dict.fromkeys(savings)).index)  # each saving in one group
-    assert {name.partition(" (")[0] for name in names} == {one.name for one in catalogue.by_branch("efficient")}
+    assert {name.partition(" (")[0] for name in names} == {system.name for system in catalogue.by_branch("efficient")}

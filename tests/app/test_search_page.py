@@ -20,9 +20,9 @@ def found(at: AppTest) -> list[tuple[str, str]]:
 def test_every_page_has_the_box_and_its_results_are_links(page: str) -> None:
     at = opened(page, **({"facts": "open"} if page == "encoder" else {}))
     at.text_input(key="atlas.search").set_value("sop").run()
-    own = {page: "&go="}  # a link to the page where it stands is marked as a link
-    assert ("glossary", "term=sentence-order-prediction" + own.get("glossary", "")) in found(at)
-    assert ("encoder", "system=albert&facts=open" + own.get("encoder", "")) in found(at)
+    suffix = {page: "&go="}  # a link to the page where it stands is marked as a link
+    assert ("glossary", "term=sentence-order-prediction" + suffix.get("glossary", "")) in found(at)
+    assert ("encoder", "system=albert&facts=open" + suffix.get("encoder", "")) in found(at)
 
 
 def test_at_most_eight_and_a_way_to_the_rest() -> None:

@@ -134,7 +134,7 @@ def test_visitors_of_one_link_share_a_computation(
 ) -> None:
     module, _, name = computing.rpartition(".")
     compute, calls = getattr(import_module(module), name), []
-    monkeypatch.setattr(computing, lambda *given, **named: calls.append(given) or compute(*given, **named))
+    monkeypatch.setattr(computing, lambda *arguments, **named: calls.append(arguments) or compute(*arguments, **named))
     session.results.clear()
     first = opened(page, **query)
     assert len(calls) == 1

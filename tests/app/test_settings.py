@@ -94,7 +94,7 @@ def test_a_log_in_comes_before_everything_else(monkeypatch: pytest.MonkeyPatch) 
     at = visit()
     assert [button.label for button in at.button] == [words.label("button")]
     assert [title.value for title in at.title] == [words.title]
-    assert [one.value for one in at.markdown] == [words.part("Log in")]
+    assert [element.value for element in at.markdown] == [words.part("Log in")]
     assert not at.sidebar.children
     monkeypatch.setenv("ATLAS_MEMORY_MB", "nonsense")  # a mistake elsewhere opens nothing
     settings.cache_clear()

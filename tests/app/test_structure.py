@@ -60,13 +60,13 @@ def test_a_span_is_predicted_from_the_token_on_each_side() -> None:
     bert, head = part.model.bert, part.model.boundary
     with torch.inference_mode():
         states = bert(torch.tensor([masked.ids])).last_hidden_state[0]
-        for found, (left, right, distance) in zip(
+        for mask_prediction, (left, right, distance) in zip(
             structure.from_boundaries(part, masked, 1), [(2, 5, 1), (2, 5, 2), (5, 7, 1)], strict=True
         ):
             y = head.layers(torch.cat([states[left], states[right], head.distances.weight[distance - 1]]))
             chances = part.model.cls.predictions.decoder(y).softmax(-1)
-            assert found.ids == (int(chances.argmax()),)
-            assert found.probabilities[0] == pytest.approx(float(chances.max()), rel=1e-4)
+            assert mask_prediction.ids == (int(chances.argmax()),)
+            assert mask_prediction.probabilities[0] == pytest.approx(float(chances.max()), rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -83,38 +83,40 @@ def test_a_masked_word_depends_on_what_its_attention_mask_shows(first: str, seco
     before = structure.under_masks(part, "The dog sees a cat.", "It runs to the garden.", 2, 1)
     after = structure.under_masks(part, first, second, 2, 1)
     assert {k for k in before if before[k].probabilities != pytest.approx(after[k].probabilities, rel=1e-3)} == changes
-    assert len({one.probabilities for one in before.values()}) == len(structure.KINDS)
+    assert len({entry.probabilities for entry in before.values()}) == len(structure.KINDS)
 
 
 def test_shuffled_tokens_are_put_right_by_their_probabilities_at_their_places() -> None:
     part = checkpoints.load("atlas-bert", "orders")
     tokens = prepare(part, "My sister reads a long book.").tokens
-    found = structure.put_right(part, tokens, 2, 0)
+    orders = structure.put_right(part, tokens, 2, 0)
     pieces = [token.piece for token in tokens[2:5]]
-    assert sorted(found.read.split()) == sorted(pieces)
-    assert found.read.split() != pieces
-    assert found.tokens[found.right].split() == pieces
-    assert len({*found.tokens}) == 6
-    assert sum(found.probabilities) == pytest.approx(1)
+    assert sorted(orders.read.split()) == sorted(pieces)
+    assert orders.read.split() != pieces
+    assert orders.tokens[orders.right].split() == pieces
+    assert len({*orders.tokens}) == 6
+    assert sum(orders.probabilities) == pytest.approx(1)
     ids = [token.id for token in tokens]
-    known = dict(zip(pieces, ids[2:5], strict=True))
-    ids[2:5] = [known[piece] for piece in found.read.split()]
+    piece_ids = dict(zip(pieces, ids[2:5], strict=True))
+    ids[2:5] = [piece_ids[piece] for piece in orders.read.split()]
     with torch.inference_mode():
         logs = part.model(torch.tensor([ids])).prediction_logits[0, 2:5].log_softmax(-1)
-    first, last = (sum(float(logs[at, known[p]]) for at, p in enumerate(order.split())) for order in found.tokens[::5])
-    assert first - last == pytest.approx(float(np.log(found.probabilities[0] / found.probabilities[5])), abs=1e-3)
+    first, last = (
+        sum(float(logs[at, piece_ids[p]]) for at, p in enumerate(order.split())) for order in orders.tokens[::5]
+    )
+    assert first - last == pytest.approx(float(np.log(orders.probabilities[0] / orders.probabilities[5])), abs=1e-3)
 
 
 def test_each_order_is_read_with_the_tokens_near_it_masked_one_by_one() -> None:
     part = checkpoints.load("atlas-bert", "orders")
     tokens = prepare(part, "My sister reads a long book in the garden.").tokens
-    found = structure.put_right(part, tokens, 2, 0, each=True)
-    known = {token.piece: token.id for token in tokens[2:5]}
-    assert found.tokens[found.right].split() == list(known)
+    orders = structure.put_right(part, tokens, 2, 0, each=True)
+    piece_ids = {token.piece: token.id for token in tokens[2:5]}
+    assert orders.tokens[orders.right].split() == list(piece_ids)
 
     def score(order: str) -> float:
         ids = torch.tensor([token.id for token in tokens])
-        ids[2:5] = torch.tensor([known[piece] for piece in order.split()])
+        ids[2:5] = torch.tensor([piece_ids[piece] for piece in order.split()])
         rows = ids.repeat(7, 1)
         at = torch.arange(1, 8)  # [CLS] is never masked
         rows[at - 1, at] = int(part.tokenizer.mask_token_id or 0)
@@ -122,16 +124,16 @@ def test_each_order_is_read_with_the_tokens_near_it_masked_one_by_one() -> None:
             logs = part.model(rows).prediction_logits.log_softmax(-1)
         return float(logs[at - 1, at, ids[at]].sum())
 
-    first, last = (score(order) for order in found.tokens[::5])
-    assert first - last == pytest.approx(float(np.log(found.probabilities[0] / found.probabilities[5])), abs=1e-3)
+    first, last = (score(order) for order in orders.tokens[::5])
+    assert first - last == pytest.approx(float(np.log(orders.probabilities[0] / orders.probabilities[5])), abs=1e-3)
 
 
 def test_two_texts_are_read_as_two_segments() -> None:
     part = checkpoints.load("atlas-bert", "orders")
     texts = "The king had three sons.", "The youngest of them went into the forest."
-    given = part.tokenizer(*texts, return_tensors="pt")
+    encoded = part.tokenizer(*texts, return_tensors="pt")
     with torch.inference_mode():
-        expected = part.model(**given).seq_relationship_logits[0].softmax(-1).tolist()
+        expected = part.model(**encoded).seq_relationship_logits[0].softmax(-1).tolist()
     assert structure.three_orders(part, *texts) == pytest.approx(expected, abs=1e-5)
     assert structure.three_orders(part, *texts[::-1]) != pytest.approx(expected, abs=1e-3)
 
@@ -258,7 +260,7 @@ def mamba(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize("section", [one.slug for one in pages()["attention"].sections if one.slug != "roles"])
+@pytest.mark.parametrize("section", [entry.slug for entry in pages()["attention"].sections if entry.slug != "roles"])
 def test_every_view_of_heads_says_what_mamba_has_instead(
     section: str, mamba: Path, use_checkpoints: Callable[[Path], None]
 ) -> None:
@@ -306,5 +308,5 @@ def test_a_link_to_the_wrong_page_leads_to_the_right_one() -> None:
     link = next(element.proto for element in at.get("page_link") if element.proto.page == "efficient")
     assert link.label == "Mamba is on the page Efficient"
     assert not [
-        one for one in opened("decoder", system="x", facts="open").get("page_link") if "stands" in one.proto.label
+        entry for entry in opened("decoder", system="x", facts="open").get("page_link") if "stands" in entry.proto.label
     ]

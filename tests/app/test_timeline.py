@@ -64,12 +64,12 @@ def test_a_link_carries_the_whole_view() -> None:
 
 
 def test_a_line_is_shown_whole_whatever_its_branches() -> None:
-    found = names(page(branches="encoder-decoder", line="roberta"))
-    assert {"Transformer", "BERT", "RoBERTa", "Longformer", "T5"} <= found
-    assert "GPT-2" not in found
-    found = names(page(branches="efficient"))  # a system counts wherever it is listed
-    assert {"Longformer", "ALBERT", "Transformer-XL"} <= found
-    assert not {"BERT", "GPT-2"} & found
+    shown_names = names(page(branches="encoder-decoder", line="roberta"))
+    assert {"Transformer", "BERT", "RoBERTa", "Longformer", "T5"} <= shown_names
+    assert "GPT-2" not in shown_names
+    shown_names = names(page(branches="efficient"))  # a system counts wherever it is listed
+    assert {"Longformer", "ALBERT", "Transformer-XL"} <= shown_names
+    assert not {"BERT", "GPT-2"} & shown_names
 
 
 def test_the_steps_of_a_line_are_its_changes_in_order() -> None:

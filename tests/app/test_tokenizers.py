@@ -62,9 +62,9 @@ def test_each_algorithm_is_followed_step_by_step() -> None:
     assert "[UNK]" in html_of(at)
     assert "“owl”: lookups in" in described(opened(tab="steps", method="wordpiece", word="an owl", part="2"))
     assert "“owl”: lookups in" in described(opened(tab="steps", method="wordpiece", word="an owl", part="9"))
-    one, same, other = (html_of(opened(tab="steps", method="unigram", alpha="0.3", seed=seed)) for seed in "778")
-    assert "Sampled segmentations" in one
-    assert one == same != other
+    first, same, other = (html_of(opened(tab="steps", method="unigram", alpha="0.3", seed=seed)) for seed in "778")
+    assert "Sampled segmentations" in first
+    assert first == same != other
 
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram"])
@@ -88,7 +88,7 @@ def test_the_view_below_is_in_the_link(query: dict[str, str], word: str, there: 
     name = list(query)[-1]
     at = opened(**query)
     assert there in shown(at)
-    (views,) = [one for one in at.button_group if one.label == "View"]
+    (views,) = [element for element in at.button_group if element.label == "View"]
     at = views.set_value(word).run()
     assert link(at).get(name, "") == ("" if word in ("counts", "sizes") else word)
 

@@ -35,7 +35,7 @@ def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pyte
         assert "of 50 texts are predicted otherwise than from frozen features" in shown(at)
         at = opened("training", tab="train", set="topic")
         assert "when it was recorded" in shown(at)
-    monkeypatch.setattr(engine, "stream", lambda *given: stream(*(shorter(one) for one in given)))
+    monkeypatch.setattr(engine, "stream", lambda *arguments: stream(*(shorter(entry) for entry in arguments)))
     widget(at.button, "Train here").click().run()
     assert "on this machine" in shown(at)
 
@@ -110,9 +110,9 @@ def test_a_size_is_trained() -> None:
 
 def test_a_format_says_where_its_output_is_read() -> None:
     front = content("training", "inputs").front
-    for one in front["formats"]:
-        assert any(cell.target for _, tokens in one["rows"] for cell in cells(tokens, front["notes"])), one["slug"]
-        assert len(one["table"]) == len(front["columns"]) - 1
+    for entry in front["formats"]:
+        assert any(cell.target for _, tokens in entry["rows"] for cell in cells(tokens, front["notes"])), entry["slug"]
+        assert len(entry["table"]) == len(front["columns"]) - 1
     drawn = cells("[CLS]=yes a [SEP] b [SEP]", front["notes"])
     assert [cell.segment for cell in drawn] == [0, 0, 0, 1, 1]
     assert [(cell.target, cell.change) for cell in drawn[:2]] == [("yes", "special"), (None, "none")]

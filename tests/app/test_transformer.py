@@ -19,8 +19,8 @@ LONG = "The old man and the young girl went to the river because of it."
 
 def data(at: AppTest) -> dict[str, Any]:
     """What the browser is given."""
-    (found,) = [proto for proto in protos(at, "bidi_component") if proto.component_name.endswith("atlas_transformer")]
-    return dict(json.loads(found.json))
+    (result,) = [proto for proto in protos(at, "bidi_component") if proto.component_name.endswith("atlas_transformer")]
+    return dict(json.loads(result.json))
 
 
 @pytest.mark.parametrize("architecture", STEPS)

@@ -237,14 +237,14 @@ def _planted(folder: Path) -> Any:
 
     tiny.wordpiece_tokenizer().save_pretrained(folder)
     file = folder / "tokenizer.json"
-    whole = json.loads(file.read_text(encoding="utf-8"))
+    data = json.loads(file.read_text(encoding="utf-8"))
     swaps = [{"type": "Replace", "pattern": {"String": word}, "content": token} for word, token in PLANTED.items()]
-    whole["normalizer"] = {"type": "Sequence", "normalizers": [whole["normalizer"], *swaps]}
+    data["normalizer"] = {"type": "Sequence", "normalizers": [data["normalizer"], *swaps]}
     # A line separator is a blank to BERT's own way of cutting; marks are cut off by the tokens that are added later.
-    whole["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
-    known, (*short, long) = whole["model"]["vocab"], PLANTED.values()
-    known |= {token: max(known.values()) + number for number, token in enumerate(short, 1)}
-    file.write_text(json.dumps(whole), encoding="utf-8")
+    data["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
+    vocabulary, (*short, long) = data["model"]["vocab"], PLANTED.values()
+    vocabulary |= {token: max(vocabulary.values()) + number for number, token in enumerate(short, 1)}
+    file.write_text(json.dumps(data), encoding="utf-8")
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     assert tokenizer.add_tokens(AddedToken(long, normalized=True)) == 1  # WordPiece takes no word as long
     return tokenizer
@@ -260,14 +260,14 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     models, name = request.getfixturevalue("models"), os.environ.get("PYTEST_XDIST_WORKER", "")
     folder = tmp_path_factory.getbasetemp()
     place = (folder.parent if name else folder) / "app"
-    told, guest = place / "address", place / "guests" / (name or "alone")
+    address_file, guest = place / "address", place / "guests" / (name or "alone")
     with ExitStack() as started:
         guest.parent.mkdir(parents=True, exist_ok=True)
         with one_at_a_time(place):
             guest.touch()
-            if ours := not told.exists():
-                told.write_text(started.enter_context(running_app(models, place)))
-        yield told.read_text()
+            if ours := not address_file.exists():
+                address_file.write_text(started.enter_context(running_app(models, place)))
+        yield address_file.read_text()
         guest.unlink()
         end = time.monotonic() + 10 * 60
         while ours and any(guest.parent.iterdir()) and time.monotonic() < end:
@@ -345,8 +345,10 @@ class Tab:
         left.
         """
         place, query = _view(path)
-        known = (place, query) in self.shown if query else any(place == other for other, _ in self.shown)
-        return bool(self.shown) and not known and self.size == self.page.viewport_size and self.page.evaluate(STANDS)
+        was_shown = (place, query) in self.shown if query else any(place == other for other, _ in self.shown)
+        return (
+            bool(self.shown) and not was_shown and self.size == self.page.viewport_size and self.page.evaluate(STANDS)
+        )
 
 
 def _view(url: str) -> tuple[str, str]:

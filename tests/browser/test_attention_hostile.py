@@ -104,13 +104,13 @@ def test_hostile_tokens_are_drawn_as_text(
 def test_names_from_right_to_left_leave_the_picture_where_it_is(bare: BrowserContext) -> None:
     """Hebrew is drawn as it is read; the labels beside it keep their positions."""
     tokens = ("one", "שלום", "two")
-    found = AttentionMap("encoder", tokens, tokens, np.full((1, 1, 3, 3), 1 / 3, np.float32))
-    page, trouble = open_alone(bare, bertviz.render(AttentionTrace("x", encoder=found)))
+    attention_map = AttentionMap("encoder", tokens, tokens, np.full((1, 1, 3, 3), 1 / 3, np.float32))
+    page, trouble = open_alone(bare, bertviz.render(AttentionTrace("x", encoder=attention_map)))
     boxes = [page.locator("#left text").nth(i).bounding_box() for i in range(3)]
     rights = [box["x"] + box["width"] for box in boxes if box]
     assert max(rights) - min(rights) < 2
     page.close()
-    page, more = open_alone(bare, grid.render(found))
+    page, more = open_alone(bare, grid.render(attention_map))
     places = page.locator("#shaded bdi").evaluate_all("all => all.map((one) => one.getBoundingClientRect().left)")
     assert places == sorted(places)
     assert trouble + more == []
@@ -165,17 +165,17 @@ def test_a_view_leaves_as_svg_and_as_png(
     stem, svg = _saved(page, "SVG")
     assert stem == f"{name}.svg"
     drawn = ElementTree.fromstring(svg)
-    assert {one.tag for one in drawn.iter()} <= {
+    assert {entry.tag for entry in drawn.iter()} <= {
         f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "rect", "line", "path", "text", "tspan")
     }
-    assert not {"style", "class", "id", "href", "onclick"} & {key for one in drawn.iter() for key in one.attrib}
+    assert not {"style", "class", "id", "href", "onclick"} & {key for entry in drawn.iter() for key in entry.attrib}
     ground = drawn.find(f"{SVG}rect")
     assert ground is not None
     assert ground.get("fill") == "rgb(18, 22, 27)"
-    told = drawn.findtext(f"{SVG}title")
-    assert told == "A <b>title</b> · layer 2, head 3"
-    texts = ["".join(one.itertext()) for one in drawn.iter(f"{SVG}text")]
-    assert texts[-1] == told
+    title = drawn.findtext(f"{SVG}title")
+    assert title == "A <b>title</b> · layer 2, head 3"
+    texts = ["".join(entry.itertext()) for entry in drawn.iter(f"{SVG}text")]
+    assert texts[-1] == title
     assert all(texts.count(token) == 2 for token in FOUR)
     assert len(list(drawn.iter(f"{SVG}line"))) == lines
     stem, png = _saved(page, "PNG")
@@ -199,11 +199,11 @@ def test_a_computation_is_saved_though_the_pointer_has_left_it(bare: BrowserCont
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download SVG").click()
     drawn = ElementTree.parse(waiting.value.path())
-    words = {"".join(one.itertext()) for one in drawn.iter(f"{SVG}text")}
+    words = {"".join(entry.itertext()) for entry in drawn.iter(f"{SVG}text")}
     assert {"Softmax", "q ∙ k"} <= words
     assert "No token selected" not in words
     # A query's and each key's four numbers, their products, and four squares of a dot product are there beside frames.
-    numbers = [one for one in drawn.iter(f"{SVG}rect") if one.get("width") == "50"]
+    numbers = [entry for entry in drawn.iter(f"{SVG}rect") if entry.get("width") == "50"]
     assert len(numbers) == 3 * 4 * 4
     page.get_by_role("button", name="Download SVG").hover()  # the token that was clicked stays selected
     assert page.get_by_text("No token selected").evaluate("one => getComputedStyle(one).opacity") == "0"
@@ -218,7 +218,7 @@ def test_hostile_tokens_are_text_in_the_saved_picture(bare: BrowserContext, view
         page.locator(".attn_background").nth(3).click(force=True)
     _, svg = _saved(page, "SVG")
     drawn = ElementTree.fromstring(svg)
-    texts = ["".join(one.itertext()) for one in drawn.iter(f"{SVG}text")]
+    texts = ["".join(entry.itertext()) for entry in drawn.iter(f"{SVG}text")]
     columns = 10 if view == "model" else 12
     assert {short(token, columns) for token in TOKENS} <= set(texts)
     # A browser makes spaces of control characters in titles; what is left and no XML can hold is replaced.

@@ -77,7 +77,7 @@ def test_a_chart_is_downloaded_as_picture_table_and_page(visitor: Visitor, tmp_p
         files[name] = (tmp_path / waiting.value.suggested_filename).read_bytes()
     heads = files["CSV"].decode().count("\n") - 1
     drawn = ElementTree.fromstring(files["SVG"])
-    assert any(one.get("href", "").startswith("data:image/png") for one in drawn.iter())  # the cells
+    assert any(entry.get("href", "").startswith("data:image/png") for entry in drawn.iter())  # the cells
     assert files["PNG"].startswith(b"\x89PNG")
     assert "<script" not in files["HTML"].decode()
     reader = page.context.new_page()

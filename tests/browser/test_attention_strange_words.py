@@ -39,8 +39,8 @@ def test_sections_show_hostile_tokens_and_what_a_tokenizer_plants_as_text(visito
         expect(main.locator("figure, [role=figure], iframe").first).to_be_visible()
         if tab in WRITTEN:  # below the first picture, and so a moment after it
             expect(main).to_contain_text(re.compile(r"bold</b>|onerror|struck=1"), use_inner_text=True)
-        for one in main.locator("summary").all():
-            one.click()
+        for element in main.locator("summary").all():
+            element.click()
         shown = main.inner_text() + (main.text_content() or "")  # the second has what stands in pictures
         assert "Traceback" not in shown, tab
         assert not set("\u2028\u2029\u202e\u2066") & set(shown), tab
@@ -54,5 +54,5 @@ def test_sections_show_hostile_tokens_and_what_a_tokenizer_plants_as_text(visito
             assert frame.locator(planted).count() == 0, tab
         if tab == "bertviz":
             drawn = page.frame_locator("iframe[title^='bertviz']").locator("#left text")
-            tokens = (short(one, 12) for one in (*HOSTILE, *PLANTED.values()))
+            tokens = (short(element, 12) for element in (*HOSTILE, *PLANTED.values()))
             expect(drawn).to_have_text(["[CLS]", "the", "cat", "sat", *tokens, "[SEP]"])

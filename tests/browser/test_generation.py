@@ -150,11 +150,11 @@ def test_a_row_is_a_card_at_400_pixels(telephone: Visitor) -> None:
 
 
 def click_cell(board: Locator, query: int, key: int, size: int) -> None:
-    whole, cells = board.bounding_box(), board.locator(".ground").bounding_box()
-    assert whole is not None
+    full, cells = board.bounding_box(), board.locator(".ground").bounding_box()
+    assert full is not None
     assert cells is not None
     side = cells["width"] / size
-    left, top = cells["x"] - whole["x"], cells["y"] - whole["y"]
+    left, top = cells["x"] - full["x"], cells["y"] - full["y"]
     board.click(position={"x": left + (key + 0.5) * side, "y": top + (query + 0.5) * side})
 
 

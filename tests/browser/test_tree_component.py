@@ -210,8 +210,8 @@ def test_arrows_choose_and_only_the_last_is_sent(alone: Page) -> None:
 
 
 def test_lines_lead_to_the_chosen_step_and_rows_stand_where_they_are_drawn(alone: Page) -> None:
-    found = steps(before=False)
-    mount_steps(alone, steps_data(found, "attention-scores"))
+    drawn_steps = steps(before=False)
+    mount_steps(alone, steps_data(drawn_steps, "attention-scores"))
     expect(alone.locator(".line.into")).to_have_count(2)
     expect(alone.locator(".mark.chosen")).to_have_count(1)
     assert alone.locator(".box").count() == 2
@@ -230,8 +230,8 @@ def test_lines_lead_to_the_chosen_step_and_rows_stand_where_they_are_drawn(alone
 
 def test_names_of_steps_are_text(alone: Page) -> None:
     evil = "<img src=x onerror=window.hit=1>"
-    found = [Step("embedding", evil, "X", ("token", "width"), np.ones((1, 1), dtype=np.float32))]
-    mount_steps(alone, steps_data(found, "x"))
+    result = [Step("embedding", evil, "X", ("token", "width"), np.ones((1, 1), dtype=np.float32))]
+    mount_steps(alone, steps_data(result, "x"))
     assert alone.locator("img").count() == 0
     assert alone.evaluate("window.hit") is None
     expect(alone.get_by_role("option")).to_contain_text(evil)

@@ -51,7 +51,7 @@ def test_the_card_states_what_the_weights_give_and_the_baselines() -> None:
     for kind, (each, seed, on) in training.MEASURED.items():
         images = image_text.sample(kind, each, seed)
         for prompt in image_text.PROMPTS:
-            found = training.accuracy(image_text.model(), *images, [prompt])
-            assert found == pytest.approx(stated[prompt, on], abs=0.5)
-            assert found > 5 * stated["chance", on]
+            accuracies = training.accuracy(image_text.model(), *images, [prompt])
+            assert accuracies == pytest.approx(stated[prompt, on], abs=0.5)
+            assert accuracies > 5 * stated["chance", on]
         assert stated["{}", on] < stated["a {}", on]  # no caption of the training is so short

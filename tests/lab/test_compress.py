@@ -60,16 +60,16 @@ def test_rounded_weights_are_multiples_of_a_scale(bert: Checkpoint, bits: int, c
 
 def test_bytes_by_hand(bert: Checkpoint) -> None:
     model: Any = bert.model
-    whole = list(model.parameters())
+    parameters = list(model.parameters())
     inside = {id(value) for value in model.bert.encoder.layer.parameters()}
 
     def stored(recipe: Compression) -> int:
         return compress.stored_bytes(bert, recipe)
 
-    assert stored(Compression()) == 4 * sum(value.numel() for value in whole)
-    assert stored(Compression(bits=16)) == 2 * sum(value.numel() for value in whole)
+    assert stored(Compression()) == 4 * sum(value.numel() for value in parameters)
+    assert stored(Compression(bits=16)) == 2 * sum(value.numel() for value in parameters)
     expected = 0.0
-    for value in whole:
+    for value in parameters:
         if value.dim() != 2:
             expected += 2 * value.numel()
         elif id(value) in inside:  # half of the bytes, a bit for each weight, a scale of two bytes for each row
@@ -92,7 +92,7 @@ def test_bytes_of_a_combination_by_hand(bert: Checkpoint) -> None:
     for value in [value for value in model.parameters() if id(value) not in inside] + 3 * layer:
         if value.dim() != 2:
             expected += 2 * value.numel()
-        elif any(value is one for one in layer):
+        elif any(value is entry for entry in layer):
             expected += value.numel() * (0.7 + 1 / 8) + 2 * len(value)
         else:
             expected += value.numel() + 2 * len(value)
@@ -135,18 +135,18 @@ def test_a_held_out_truth_is_what_the_model_was_trained_for(slug: str, most: flo
 
 
 def test_a_detector_is_measured_against_the_more_frequent_class() -> None:
-    truth = torch.cat([one.truth for one in heldout.passes(checkpoints.load("atlas-electra"))])
+    truth = torch.cat([entry.truth for entry in heldout.passes(checkpoints.load("atlas-electra"))])
     assert 1 - float(truth.float().mean()) == pytest.approx(0.85, abs=0.01), "the page says so"
 
 
 def test_bytes_in_memory_are_those_of_the_tensors(bert: Checkpoint) -> None:
     model: Any = bert.model
     buffers = sum(value.nbytes for value in model.buffers())
-    whole = 4 * sum(value.numel() for value in model.parameters()) + buffers
-    assert compress.memory_bytes(model) == whole
+    full = 4 * sum(value.numel() for value in model.parameters()) + buffers
+    assert compress.memory_bytes(model) == full
     for recipe in (Compression(pruned=90), Compression(heads=75), Compression(bits=16), Compression(bits=4)):
-        assert compress.memory_bytes(compress.compress(bert, recipe)) == whole, "zeros and rounded weights take space"
-    expected = whole
+        assert compress.memory_bytes(compress.compress(bert, recipe)) == full, "zeros and rounded weights take space"
+    expected = full
     for module in model.modules():
         if isinstance(module, torch.nn.Linear):  # a byte for each weight, a scale and a zero point for each row
             expected += module.weight.numel() + 16 * module.out_features
@@ -160,11 +160,11 @@ def test_bytes_in_memory_are_those_of_the_tensors(bert: Checkpoint) -> None:
 def test_heads_stay_removed_in_a_combination(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
     ids = torch.tensor([[5, 6, 7, 8, 9]])
-    whole, heads, both = (
+    full, heads, both = (
         compress.compress(checkpoint, recipe)(input_ids=ids).logits
         for recipe in (Compression(layers=1), Compression(heads=75, layers=1), Compression(heads=75, layers=1, bits=8))
     )
-    assert float((both - heads).norm()) < 0.2 * float((heads - whole).norm())
+    assert float((both - heads).norm()) < 0.2 * float((heads - full).norm())
     left = {head.layer for head in compress.least_effect(checkpoint, 75, 1)}
     assert left <= set(range(checkpoint.model.config.num_hidden_layers - 1))  # type: ignore[attr-defined]
 

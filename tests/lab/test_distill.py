@@ -78,13 +78,13 @@ def test_a_sweep_runs_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     def runs() -> list[Any]:
         done = measured(file, Step)
-        found = list(sweeps.sweep_distillation(checkpoint, texts, done, 1))
-        for rows in found:
+        steps = list(sweeps.sweep_distillation(checkpoint, texts, done, 1))
+        for rows in steps:
             append(rows, file)
-        return found
+        return steps
 
-    whole = runs()
-    assert [(rows[-1].model, rows[-1].alpha, rows[-1].temperature) for rows in whole] == [
+    full = runs()
+    assert [(rows[-1].model, rows[-1].alpha, rows[-1].temperature) for rows in full] == [
         *(("student", 0.5, t) for t in TEMPERATURES),
         ("student", 1.0, 1),
         ("majority", 0.0, 1),
@@ -93,7 +93,7 @@ def test_a_sweep_runs_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
     lines = file.read_text().splitlines()
     file.write_text("\n".join(lines[:3]) + "\n")  # killed after two runs
     resumed = runs()
-    assert [rows[-1].loss for rows in resumed] == pytest.approx([rows[-1].loss for rows in whole[2:]], rel=1e-4)
+    assert [rows[-1].loss for rows in resumed] == pytest.approx([rows[-1].loss for rows in full[2:]], rel=1e-4)
     trained = list(sweeps.sweep_widths(checkpoint, texts, (), 1))
     assert [(rows[0].trained, rows[0].size) for rows in trained] == [
         ("head", 0),
@@ -108,19 +108,19 @@ def test_the_sets_of_a_corpus(tmp_path: Path) -> None:
     for name in sweeps.KINDS.values():
         lines = ["=== A title of six whole words", "Too short.", *[f"{name} one two three four {n}" for n in range(9)]]
         (tmp_path / name).write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
-    found = sweeps.kinds(tmp_path)
-    assert sorted({example.label for example in found}) == ["encyclopedia", "everyday", "story"]
-    assert len(found) == len(set(found)) == 27
+    kinds = sweeps.kinds(tmp_path)
+    assert sorted({example.label for example in kinds}) == ["encyclopedia", "everyday", "story"]
+    assert len(kinds) == len(set(kinds)) == 27
     rows = [f"{'positive' if n % 2 else 'negative'}\tThe soup was hot and number {n}." for n in range(8)]
     (tmp_path / "reviews.tsv").write_text("\n".join([*rows, rows[0], "positive\tGood."]) + "\n", encoding="utf-8")
     assert {example.label for example in sweeps.opinions(tmp_path)} == {"positive", "negative"}
     assert len(sweeps.opinions(tmp_path)) == 8
-    data, rest = sweeps.drawn(found, 4, seed=1, held_out=5)
-    assert (len(data.train), len(data.held_out), len(rest)) == (4, 5, 18)
-    assert not {*data.train, *rest} & set(data.held_out)
-    assert sweeps.drawn(found, 4, seed=2, held_out=5)[0].held_out == data.held_out
+    data, remaining = sweeps.drawn(kinds, 4, seed=1, held_out=5)
+    assert (len(data.train), len(data.held_out), len(remaining)) == (4, 5, 18)
+    assert not {*data.train, *remaining} & set(data.held_out)
+    assert sweeps.drawn(kinds, 4, seed=2, held_out=5)[0].held_out == data.held_out
     with pytest.raises(AtlasError, match="are needed"):
-        sweeps.drawn(found, 20, seed=1, held_out=5)
+        sweeps.drawn(kinds, 20, seed=1, held_out=5)
 
 
 def test_the_stored_runs_are_complete() -> None:
@@ -132,4 +132,4 @@ def test_the_stored_runs_are_complete() -> None:
     assert set(last) == {(*setting, seed) for setting in settings for seed in seeds}
     widths = {(row.trained, row.size, row.seed) for row in measured(results("widths"), Width)}
     trained = {("head", 0), ("all", 0), *(("adapters", n) for n in BOTTLENECKS), *(("lora", n) for n in RANKS)}
-    assert widths == {(*one, seed) for one in trained for seed in range(5)}
+    assert widths == {(*entry, seed) for entry in trained for seed in range(5)}

@@ -20,9 +20,9 @@ def test_a_model_that_knows_nothing_costs_the_same_in_every_order(tmp_path: Path
     for parameter in checkpoint.model.parameters():
         parameter.data.zero_()
     texts = ["The cat sat on the mat.", "Tom gave Anna a red ball."]
-    found = evaluate_encoders.order_surprisal(checkpoint, texts)
+    bits = evaluate_encoders.order_surprisal(checkpoint, texts)
     size = checkpoint.model.config.vocab_size
-    assert list(found.values()) == pytest.approx([math.log2(size)] * 3, rel=1e-5)
+    assert list(bits.values()) == pytest.approx([math.log2(size)] * 3, rel=1e-5)
     with torch.no_grad():  # a bias that always says "the"
         checkpoint.model.lm_loss.bias[checkpoint.tokenizer.convert_tokens_to_ids("the")] = 5.0
     hits = evaluate_encoders.permuted_words(checkpoint, ["the the the the the the the."])
@@ -34,10 +34,10 @@ def test_the_memory_saves_nothing_of_a_model_that_knows_nothing(tmp_path: Path) 
     for parameter in checkpoint.model.parameters():
         parameter.data.zero_()
     text = " ".join(tiny.SENTENCES[:6])
-    found = evaluate_decoders.with_and_without_memory(checkpoint, [text])
+    result = evaluate_decoders.with_and_without_memory(checkpoint, [text])
     count = len(checkpoint.tokenizer(text)["input_ids"])
     bits = count * math.log2(checkpoint.model.config.vocab_size) / len(text.encode())
-    assert list(found.values()) == pytest.approx([bits] * 2, rel=1e-5)
+    assert list(result.values()) == pytest.approx([bits] * 2, rel=1e-5)
 
 
 def test_bits_per_byte_agree_with_the_cards_measure() -> None:

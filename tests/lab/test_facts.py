@@ -47,14 +47,14 @@ def test_a_window_ends_and_global_questions_reach_every_token() -> None:
 
 
 def test_a_model_reads_what_its_pattern_reaches_and_is_a_function_of_the_seed(words: facts.Words) -> None:
-    one, again = (facts.trained(words, "window", 3, steps=2) for _ in range(2))
-    assert torch.equal(one.embeddings.weight, again.embeddings.weight)
+    first, again = (facts.trained(words, "window", 3, steps=2) for _ in range(2))
+    assert torch.equal(first.embeddings.weight, again.embeddings.weight)
     ids, _, _ = words.texts(1, 256, np.random.default_rng(2))
     beyond = ids.clone()
     beyond[:, int(facts.ASKED[-1]) + 2 * facts.SIDE + 1 :] = words.stop
     with torch.no_grad():
-        torch.testing.assert_close(one(ids, "window"), one(beyond, "window"))
-        assert not torch.allclose(one(ids, "bigbird"), one(beyond, "bigbird"), atol=1e-3)
+        torch.testing.assert_close(first(ids, "window"), first(beyond, "window"))
+        assert not torch.allclose(first(ids, "bigbird"), first(beyond, "bigbird"), atol=1e-3)
 
 
 def test_accuracy_by_distance_by_hand() -> None:

@@ -42,7 +42,7 @@ def test_bits_are_those_of_one_text_after_the_other(checkpoint_dir: Path, slug: 
     ]
     assert lost.keys() == set(heads_of(checkpoint))
     for head, bits in lost.items():
-        assert bits == pytest.approx([found[head] for found in expected])
+        assert bits == pytest.approx([result[head] for result in expected])
 
 
 def test_adapters_are_measured_under_each_of_their_tasks(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_adapters_are_measured_under_each_of_their_tasks(tmp_path: Path) -> None
     ]
     assert len(expected) == 11
     assert {head: pytest.approx(bits) for head, bits in lost.items()} == {
-        head: [found[head] for found in expected] for head in heads_of(checkpoint)
+        head: [result[head] for result in expected] for head in heads_of(checkpoint)
     }
 
 
@@ -82,8 +82,8 @@ def test_files_hold_means_and_are_read_back(
     assert tuple(rows[0]) == COLUMNS
     assert [(row["layer"], row["head"]) for row in rows] == [("1", "1"), ("1", "2"), ("2", "1"), ("2", "2")]
     lost = measure(checkpoints.load("dir-tiny-bert"), texts(FAMILIES["masked-lm"]))
-    found = rolefiles.effects("dir-tiny-bert", tmp_path)
-    for head, effect in found.items():
+    effects = rolefiles.effects("dir-tiny-bert", tmp_path)
+    for head, effect in effects.items():
         assert effect.texts == 20
         assert effect.mean == pytest.approx(fmean(lost[head]), abs=1e-4)
         assert effect.largest == pytest.approx(max(lost[head]), abs=1e-4)
@@ -104,8 +104,8 @@ def test_one_refused_model_does_not_stop_the_others(
 
 
 def test_after_the_last_layer_nothing_reads_the_content_stream() -> None:
-    found = rolefiles.effects("atlas-xlnet")
-    last = max(head.layer for head in found)
-    for head in (head for head in found if head.layer == last):
-        alone = {"decoder": 0.0, "query": found[head._replace(kind="encoder")].mean}
-        assert found[head].mean == alone.get(head.kind, found[head].mean)
+    effects = rolefiles.effects("atlas-xlnet")
+    last = max(head.layer for head in effects)
+    for head in (head for head in effects if head.layer == last):
+        alone = {"decoder": 0.0, "query": effects[head._replace(kind="encoder")].mean}
+        assert effects[head].mean == alone.get(head.kind, effects[head].mean)

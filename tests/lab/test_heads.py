@@ -28,30 +28,34 @@ LONG = Sentence("long", ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) *
 def test_tokens_are_those_of_the_trace(checkpoint_dir: Path, slug: str, kind: str) -> None:
     checkpoint = checkpoints.load(f"dir-tiny-{slug}")
     sentence_trace, belongs = attention_of(checkpoint, SENTENCES[0])
-    found = sentence_trace.own
+    result = sentence_trace.own
     trace = capture(checkpoint, SENTENCES[0].text, target="The cat" if slug == "t5" else None)
-    assert found.kind == kind
-    assert found.key_tokens == (trace.encoder or trace.decoder).key_tokens  # type: ignore[union-attr]
-    assert np.array_equal(found.weights, (trace.encoder or trace.decoder).weights)  # type: ignore[union-attr]
-    assert belongs.shape == (len(SENTENCES[0].words), len(found.key_tokens))
+    assert result.kind == kind
+    assert result.key_tokens == (trace.encoder or trace.decoder).key_tokens  # type: ignore[union-attr]
+    assert np.array_equal(result.weights, (trace.encoder or trace.decoder).weights)  # type: ignore[union-attr]
+    assert belongs.shape == (len(SENTENCES[0].words), len(result.key_tokens))
     assert (belongs.sum(1) > 0).all()
 
 
 @pytest.mark.parametrize("slug", ["bert", "gpt2", "t5", "bigbird"])
 def test_every_branch_is_measured_and_what_is_too_long_is_counted(checkpoint_dir: Path, slug: str) -> None:
     control = Sentence("b", ("\x07",), ("X",), (ROOT,), ("root",), (True,))
-    found = measure(checkpoints.load(f"dir-tiny-{slug}"), [*SENTENCES, LONG, control])
-    assert (found.sentences, found.skipped) == (len(SENTENCES), 2)
+    measures = measure(checkpoints.load(f"dir-tiny-{slug}"), [*SENTENCES, LONG, control])
+    assert (measures.sentences, measures.skipped) == (len(SENTENCES), 2)
     causal = slug == "gpt2"
-    assert found.causal is causal
-    assert all(one.right.shape == (2, 2) and (one.right <= one.n).all() for one in found.relations)
+    assert measures.causal is causal
+    assert all(
+        relation.right.shape == (2, 2) and (relation.right <= relation.n).all() for relation in measures.relations
+    )
     here = sum(len(links(sentence)["det"]) for sentence in SENTENCES)
-    assert [one.n for one in found.relations if one.relation == "det"] == ([here] if causal else [here, here])
-    assert set(found.others) == ({"decoder", "cross"} if slug == "t5" else set())
+    assert [relation.n for relation in measures.relations if relation.relation == "det"] == (
+        [here] if causal else [here, here]
+    )
+    assert set(measures.others) == ({"decoder", "cross"} if slug == "t5" else set())
     if slug == "t5":
-        assert {"same place", "first", "last"} <= set(found.others["cross"].grids)
-        assert found.others["decoder"].grids["previous"].shape == (2, 2)
-    assert found.roles.rows["self"] == sum(len(attention_of_tokens(slug, sentence)) for sentence in SENTENCES)
+        assert {"same place", "first", "last"} <= set(measures.others["cross"].grids)
+        assert measures.others["decoder"].grids["previous"].shape == (2, 2)
+    assert measures.roles.rows["self"] == sum(len(attention_of_tokens(slug, sentence)) for sentence in SENTENCES)
 
 
 def attention_of_tokens(slug: str, sentence: Sentence) -> tuple[str, ...]:
@@ -77,17 +81,17 @@ def test_random_tokens_stand_four_times_behind_the_start(checkpoint_dir: Path) -
 
 
 def test_untrained_heads_attend_evenly_and_score_accordingly(checkpoint_dir: Path) -> None:
-    found = induction(checkpoints.load("dir-tiny-gpt2"), examples=2)
+    head_scores = induction(checkpoints.load("dir-tiny-gpt2"), examples=2)
     length = (64 - 1) // REPEATS
     even = [repeat / (2 + repeat * length + i) for repeat in range(1, REPEATS) for i in range(length)]
-    assert found.rows["induction"] == 2 * len(even)
-    assert found.grids["induction"] == pytest.approx(np.full((2, 2), np.mean(even)), rel=0.05)
+    assert head_scores.rows["induction"] == 2 * len(even)
+    assert head_scores.grids["induction"] == pytest.approx(np.full((2, 2), np.mean(even)), rel=0.05)
 
 
 def test_induction_of_a_reformer_is_counted_over_what_its_hashing_met() -> None:
     """Against the sum over earlier copies, written out, of the captured weights."""
     checkpoint = checkpoints.load("atlas-reformer")
-    found = induction(checkpoint, examples=2)
+    head_scores = induction(checkpoint, examples=2)
     means = []
     for ids in repeated(checkpoint, 2, seed=0):
         weights = capture_ids(checkpoint, ids.tolist()).own.weights
@@ -95,8 +99,8 @@ def test_induction_of_a_reformer_is_counted_over_what_its_hashing_met() -> None:
             follow = [s + 1 for s in range(i) if ids[s] == token and s + 1 < i]
             if follow:
                 means.append(weights[:, :, i, follow].sum(-1))
-    assert found.rows["induction"] == len(means)
-    np.testing.assert_allclose(found.grids["induction"], np.mean(means, axis=0), atol=1e-5)
+    assert head_scores.rows["induction"] == len(means)
+    np.testing.assert_allclose(head_scores.grids["induction"], np.mean(means, axis=0), atol=1e-5)
 
 
 def test_of_bytes_letters_are_drawn() -> None:
@@ -128,14 +132,14 @@ def test_the_files_are_tidy_and_treebanks_stand_beside_each_other(
     said = capsys.readouterr().out
     assert "dir-tiny-bert over atlas: 4 sentences\n" in said
     assert "links to the right are not scored" in said
-    found = rows(tmp_path / "out" / "dir-tiny-bert.csv")
-    assert tuple(found[0]) == RELATION_COLUMNS
-    assert {row["treebank"] for row in found} == {"atlas", "other"}
-    assert {(row["layer"], row["head"]) for row in found} == {(a, b) for a in "12" for b in "12"}
-    det = {row["n"] for row in found if (row["treebank"], row["relation"]) == ("atlas", "det")}
+    table = rows(tmp_path / "out" / "dir-tiny-bert.csv")
+    assert tuple(table[0]) == RELATION_COLUMNS
+    assert {row["treebank"] for row in table} == {"atlas", "other"}
+    assert {(row["layer"], row["head"]) for row in table} == {(a, b) for a in "12" for b in "12"}
+    det = {row["n"] for row in table if (row["treebank"], row["relation"]) == ("atlas", "det")}
     assert det == {str(sum(len(links(sentence)["det"]) for sentence in SENTENCES[:3]))}
-    assert {row["direction"] for row in found} == {*DIRECTIONS, "mention to antecedent"}
-    assert all(int(row["right"]) <= int(row["n"]) >= int(row["baseline right"]) for row in found)
+    assert {row["direction"] for row in table} == {*DIRECTIONS, "mention to antecedent"}
+    assert all(int(row["right"]) <= int(row["n"]) >= int(row["baseline right"]) for row in table)
     roles = rows(tmp_path / "out" / "roles" / "dir-tiny-gpt2.csv")
     assert tuple(roles[0]) == ROLE_COLUMNS
     assert {row["treebank"] for row in roles} == {"atlas", "other", RANDOM}
@@ -147,12 +151,12 @@ def test_a_folder_is_measured_as_one_treebank(checkpoint_dir: Path, tmp_path: Pa
         (tmp_path / f"{name}.conllu").write_text(SHIPPED.read_text())
     cli_heads(["dir-tiny-bert"], tmp_path, 2, tmp_path / "out")
     cli_heads(["dir-tiny-bert"], tmp_path, 2, tmp_path / "out", together="both")
-    found = rows(tmp_path / "out" / "dir-tiny-bert.csv")
-    assert {row["treebank"] for row in found} == {"a", "b", "both"}
+    table = rows(tmp_path / "out" / "dir-tiny-bert.csv")
+    assert {row["treebank"] for row in table} == {"a", "b", "both"}
     counted = {
         bank: {
             (r["relation"], r["direction"], r["layer"], r["head"]): int(r["right"])
-            for r in found
+            for r in table
             if r["treebank"] == bank
         }
         for bank in ("a", "both")

@@ -14,10 +14,10 @@ def test_a_task_learns_the_layer_that_knows() -> None:
     answers = random.integers(0, 3, count)
     states = random.normal(size=(3, count, width)).astype(np.float32)
     states[1, np.arange(count), answers] += 6  # layer 1 alone knows
-    found = learn_task(states, [str(answer) for answer in answers], [i // 4 for i in range(count)], "made")
-    assert found.weights[1] > 0.7
-    assert sum(found.weights) == pytest.approx(1, abs=1e-5)
-    assert found.accuracy > 0.9
-    assert found.alone[1] > 0.9 > 0.6 > max(found.alone[0], found.alone[2])
-    assert found.commonest < 0.6
-    assert found.classes == 3
+    learned_mix = learn_task(states, [str(answer) for answer in answers], [i // 4 for i in range(count)], "made")
+    assert learned_mix.weights[1] > 0.7
+    assert sum(learned_mix.weights) == pytest.approx(1, abs=1e-5)
+    assert learned_mix.accuracy > 0.9
+    assert learned_mix.alone[1] > 0.9 > 0.6 > max(learned_mix.alone[0], learned_mix.alone[2])
+    assert learned_mix.commonest < 0.6
+    assert learned_mix.classes == 3

@@ -40,17 +40,17 @@ def test_spans_are_those_of_the_paper(hidden: list[int], source: str, target: st
 
 
 def test_spans_hide_a_share_of_the_words_anywhere() -> None:
-    found = [next(mixture.spans(" ".join(WORDS), number)) for number in range(60)]
-    assert {len(target.split()) - 2 for _, target in found} <= {2, 3}  # two words; one more sentinel where they wrap
-    assert {"<extra_id_0>"} < {source.split()[0] for source, _ in found}
+    spans = [next(mixture.spans(" ".join(WORDS), number)) for number in range(60)]
+    assert {len(target.split()) - 2 for _, target in spans} <= {2, 3}  # two words; one more sentinel where they wrap
+    assert {"<extra_id_0>"} < {source.split()[0] for source, _ in spans}
     assert not list(mixture.spans("Too short.", 0))
 
 
 def test_similarity_is_that_of_the_most_similar_translations_in_one_language() -> None:
-    one = [("fr", frozenset("abcd")), ("de", frozenset("xyz"))]
-    assert mixture.similarity(one, [("fr", frozenset("abce")), ("de", frozenset("pqz"))]) == 5 * 3 / 5
-    assert mixture.similarity(one, [("de", frozenset("abcd"))]) == 0.0
-    assert mixture.similarity(one, one) == 5.0
+    single = [("fr", frozenset("abcd")), ("de", frozenset("xyz"))]
+    assert mixture.similarity(single, [("fr", frozenset("abce")), ("de", frozenset("pqz"))]) == 5 * 3 / 5
+    assert mixture.similarity(single, [("de", frozenset("abcd"))]) == 0.0
+    assert mixture.similarity(single, single) == 5.0
 
 
 def test_the_expected_number_weighs_each_string_by_its_loss() -> None:
@@ -72,11 +72,11 @@ def test_labels_follow_from_the_text() -> None:
     kept = [pair for number in range(400) for pair in mixture.question("It is late.", number)]
     assert set(kept) == {("It is late", "statement")}
     assert 50 < len(kept) < 110
-    rest = "It has a long tail. " * 8
-    assert list(mixture.summary(f"The cat is a small animal that lives in houses. {rest}", 0)) == [
-        (" ".join(rest.split()), "The cat is a small animal that lives in houses.")
+    sentences = "It has a long tail. " * 8
+    assert list(mixture.summary(f"The cat is a small animal that lives in houses. {sentences}", 0)) == [
+        (" ".join(sentences.split()), "The cat is a small animal that lives in houses.")
     ]
-    assert not list(mixture.summary(f"Cats sleep a lot. {rest}", 0))
+    assert not list(mixture.summary(f"Cats sleep a lot. {sentences}", 0))
     assert all(mixture.damaged("The cat sat on a mat.", Random(seed)) != "The cat sat on a mat." for seed in range(50))
 
 

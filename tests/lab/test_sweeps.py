@@ -44,9 +44,9 @@ def test_hashing_in_one_chunk_is_full_attention_and_no_position_attends_to_a_lat
 
 
 def test_training_is_a_function_of_the_seed_and_what_is_done_is_not_run_again() -> None:
-    one, again, other = (duplication.trained(1, seed, steps=2).positions for seed in (4, 4, 5))
-    assert torch.equal(one, again)
-    assert not torch.equal(one, other)
+    first, again, other = (duplication.trained(1, seed, steps=2).positions for seed in (4, 4, 5))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
     done = [duplication.RoundsResult(rounds, 0, 0, 1.0, 1, 1.0, "") for rounds in duplication.TRAINED]
     assert list(duplication.runs(done, None, 1)) == []
 
@@ -55,8 +55,8 @@ def test_the_stored_runs_of_duplication_are_complete() -> None:
     rows = measured(results("duplication"), duplication.RoundsResult)
     runs = {(row.trained, row.evaluated, row.seed) for row in rows}
     seeds = {row.seed for row in rows}
-    whole = {(n, other, seed) for n in duplication.TRAINED for other in duplication.EVALUATED for seed in seeds}
-    assert runs == whole
+    full = {(n, other, seed) for n in duplication.TRAINED for other in duplication.EVALUATED for seed in seeds}
+    assert runs == full
     assert len(rows) == len(runs)
 
 

@@ -61,9 +61,9 @@ def test_no_sentence_is_on_both_sides_of_the_pairs() -> None:
     free = [f"S{i}" for i in range(1000) if not corpus.held_out(f"S{i}", 10)][:3]
     french = [(held, "Un."), (held, "Deux."), (free[0], "un"), (free[1], "Trois.")]
     german = [(held, "Eins."), (free[0], "Zwei."), (free[2], "Eins !")]
-    one, other = (parallel.Split(partial(iter, pairs), 10) for pairs in (french, german))
-    assert list(one.test()) == french[:2]
-    assert list(one.train()) == [(free[1], "Trois.")]  # "un" translates a held-out sentence too
+    first, other = (parallel.Split(partial(iter, pairs), 10) for pairs in (french, german))
+    assert list(first.test()) == french[:2]
+    assert list(first.train()) == [(free[1], "Trois.")]  # "un" translates a held-out sentence too
     assert list(other.test()) == german[:1]
     assert list(other.train()) == [(free[0], "Zwei.")]
 
@@ -170,16 +170,16 @@ def test_every_recipe_loads_and_states_its_card() -> None:
     names = recipe.available()
     assert {"minilm", "atlas-gpt-2", "atlas-t5", "atlas-bigbird"} <= set(names)
     loaded = {name: recipe.load(name) for name in names}
-    stages = {found.model.get("start") for found in loaded.values()}
-    stages |= {found.card.get("extra", {}).get("compared", {}).get("recipe") for found in loaded.values()}
-    stages |= {name for name in names if any(name.startswith(f"{whole}-") for whole in names)}  # a part, or a baseline
-    for name, found in loaded.items():
-        assert found.slug == name
-        if not found.card:
+    stages = {result.model.get("start") for result in loaded.values()}
+    stages |= {result.card.get("extra", {}).get("compared", {}).get("recipe") for result in loaded.values()}
+    stages |= {name for name in names if any(name.startswith(f"{full}-") for full in names)}  # a part, or a baseline
+    for name, result in loaded.items():
+        assert result.slug == name
+        if not result.card:
             assert name in stages
             continue
-        assert found.card["weaknesses"]
-        assert len(found.card["data"]) == len(found.card["data_licence"]) or len(found.card["data_licence"]) == 1
+        assert result.card["weaknesses"]
+        assert len(result.card["data"]) == len(result.card["data_licence"]) or len(result.card["data_licence"]) == 1
 
 
 def test_recipes_can_share_their_sources(tmp_path: Path) -> None:
@@ -241,11 +241,11 @@ def test_the_second_segment_is_another_in_half_of_the_pairs(files: Path, task: s
     for chunk in np.flatnonzero(pairs.paired):
         a, b, label = pairs.sample(int(chunk), np.random.default_rng(int(chunk)))
         assert len(a) + len(b) <= train.bounds[chunk, 3]
-        whole = train.chunk(int(chunk)).tolist()
+        full = train.chunk(int(chunk)).tolist()
         if label == 0:
-            assert whole == [*a, *b]
+            assert full == [*a, *b]
         else:
-            assert whole == [*b, *a] if task == "order" else whole[: len(a)] == a.tolist()
+            assert full == [*b, *a] if task == "order" else full[: len(a)] == a.tolist()
         labels.append(label)
     assert 0.35 < np.mean(labels) < 0.65
 
@@ -302,14 +302,14 @@ def test_books_are_those_of_whole_texts(folder: Path, tmp_path: Path, monkeypatc
     data = {"hold_out_every": 3, "vocabulary": 300, "window": 16}
     made = toy_recipe("causal-lm", GPT, SourceFile("stories.txt"), SourceFile("lines.txt"), **data)
     objective = build(made, folder, tmp_path / "toy" / "data")
-    for found, held_out in ((objective.train, False), (objective.test, True)):  # type: ignore[attr-defined]
+    for result, held_out in ((objective.train, False), (objective.test, True)):  # type: ignore[attr-defined]
         side: dict[str, list[str]] = {}
         for source in made.sources:
             for item in corpus.items_of(folder, source, every=3):
                 if item.held_out == held_out:
                     side.setdefault(item.document or source.file, []).append(item.text)
-        whole = [objective.tokenizer.encode(f"{END}" + "\n".join(rows) + "\n").ids for rows in side.values()]
-        assert found.tolist() == [token for ids in whole for token in ids]
+        full = [objective.tokenizer.encode(f"{END}" + "\n".join(rows) + "\n").ids for rows in side.values()]
+        assert result.tolist() == [token for ids in full for token in ids]
         assert len(side) > 1
 
 

@@ -52,8 +52,8 @@ def test_only_adjacent_words_are_swapped() -> None:
 
     def changed(text: str) -> set[str]:
         back = {index: name for name, index in names.items()}
-        found = [rows.swap_words([names[p] for p in text.split()], np.random.default_rng(seed)) for seed in range(40)]
-        return {"-" if ids is None else " ".join(back[i] for i in ids) for ids in found}
+        parts = [rows.swap_words([names[p] for p in text.split()], np.random.default_rng(seed)) for seed in range(40)]
+        return {"-" if ids is None else " ".join(back[i] for i in ids) for ids in parts}
 
     assert changed("the small cat ##s sleep .") == {
         "small the cat ##s sleep .",
@@ -69,10 +69,10 @@ def test_half_of_the_texts_are_shown_with_two_words_exchanged() -> None:
     count = 200
     texts = Texts(Ragged.of([[5, 6], [7, 7, 7]] * (count // 2)), np.zeros(count, int), np.zeros(count, int))
     batch = Rows(tokenizer).batch(texts, np.arange(count), "swapped-words", repeat(np.random.default_rng(3)))
-    found = list(zip(*(batch[name].tolist() for name in ("input_ids", "attention_mask", "answers")), strict=True))
-    for ids, real, answer in found[0::2]:
+    result = list(zip(*(batch[name].tolist() for name in ("input_ids", "attention_mask", "answers")), strict=True))
+    for ids, real, answer in result[0::2]:
         assert (ids, real) == ([2, *((6, 5) if answer else (5, 6)), 3, 0, 0, 0, 0], [1] * 4 + [0] * 4)
-    for ids, real, answer in found[1::2]:  # nothing can be exchanged here, so the answer stays
+    for ids, real, answer in result[1::2]:  # nothing can be exchanged here, so the answer stays
         assert (ids, real, answer) == ([2, 7, 7, 7, 3, 0, 0, 0], [1] * 5 + [0] * 3, 0)
     assert 30 <= batch["answers"].sum() <= 70
     assert not batch["token_type_ids"].any()
@@ -85,8 +85,8 @@ def test_answers_stand_before_the_tab_or_are_the_sources_own(tmp_path: Path) -> 
         list(adapters.labeled_texts(tmp_path, SourceFile("r.tsv"), "labeled", ["bad", "good"], every=2, held_out=held))
         for held in (False, True)
     ]
-    found = {tuple(text) for side in sides for text in side}
-    assert found == {("It broke.", 0), ("It works.", 1), ("It works!", 0)}
+    result = {tuple(text) for side in sides for text in side}
+    assert result == {("It broke.", 0), ("It works.", 1), ("It works!", 0)}
     # The words of a text decide on its side, whatever its label says: both of these stand together.
     assert sum({"It works.", "It works!"} <= {text.text for text in side} for side in sides) == 1
     source = SourceFile("r.tsv", task="kind/two")
@@ -139,9 +139,9 @@ def test_what_is_shipped_answers_as_what_was_trained(made: AdaptersObjective, tm
     batch = made.batch(1)
     for task in tinyadapters.TASKS:
         inputs = {name: batch[f"{task}.{name}"] for name in ("input_ids", "token_type_ids", "attention_mask")}
-        own = made.scores(inputs, task)
-        torch.testing.assert_close(loaded.answer(inputs, task).logits, own["adapters"], atol=5e-3, rtol=0)
-        torch.testing.assert_close(loaded.answer_alone(inputs, task), own["alone"], atol=5e-3, rtol=0)
+        scores = made.scores(inputs, task)
+        torch.testing.assert_close(loaded.answer(inputs, task).logits, scores["adapters"], atol=5e-3, rtol=0)
+        torch.testing.assert_close(loaded.answer_alone(inputs, task), scores["alone"], atol=5e-3, rtol=0)
     (tmp_path / "out" / "genre.safetensors").unlink()
     with pytest.raises(CheckpointRefused, match="for “genre” are missing"):
         read_adapters(tmp_path / "out", AutoConfig.from_pretrained(tmp_path / "out"), state)
@@ -156,7 +156,7 @@ def test_the_card_states_how_many_numbers_are_trained() -> None:
     published = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
     with torch.device("meta"):
         backbone = BertModel(published, add_pooling_layer=False)
-        tasks = {name: len(told["answers"]) for name, told in recipe.model["tasks"].items()}
+        tasks = {name: len(settings["answers"]) for name, settings in recipe.model["tasks"].items()}
         model = AdapterBert(backbone, tasks, recipe.model["size"])
     stated = recipe.card["extra"]["trained"]
     for task, count in tasks.items():

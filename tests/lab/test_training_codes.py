@@ -84,12 +84,12 @@ def test_starts_move_to_their_line() -> None:
 
 
 def test_pairs_give_their_second_side_and_are_split_by_it(folder: Path) -> None:
-    found = list(texts(folder, SOURCES[2], every=5))
+    pair_texts = list(texts(folder, SOURCES[2], every=5))
     assert all(
-        text.split()[0] in {"Le", "Chat", "Voit", "Deux", "Chiens", "Et", "Court", "Vite"} for _, text, _ in found
+        text.split()[0] in {"Le", "Chat", "Voit", "Deux", "Chiens", "Et", "Court", "Vite"} for _, text, _ in pair_texts
     )
-    assert [held for _, _, held in found] == [corpus.held_out(text, 5) for _, text, _ in found]
-    assert {document for document, _, _ in found} == {"pairs.tsv"}
+    assert [held for _, _, held in pair_texts] == [corpus.held_out(text, 5) for _, text, _ in pair_texts]
+    assert {document for document, _, _ in pair_texts} == {"pairs.tsv"}
 
 
 def test_passages_begin_with_rows_and_are_spread() -> None:
@@ -123,13 +123,13 @@ def test_the_measures_of_a_card_on_committed_texts() -> None:
         parameter.data.zero_()  # every token is equally likely under every code
     card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", extra={"codes": labels})
     spec = CheckpointSpec("tiny", "Tiny", "ctrl", "decoder", "causal-lm", "bundled", "-", "-", True, card=card)
-    found = evaluate.rows(evaluate.measure("codes-lm", Checkpoint(model, tokenizer, spec)))
-    assert [m.on.split(":")[0] for m in found] == [x for x in ("Story", "Dialogue", "French", "German") for _ in "ab"]
-    assert {(m.name, m.unit) for m in found} == {("right code", "%"), ("bits per byte", "bits")}
-    right = {m.on.split(":")[0]: m.value for m in found if m.name == "right code"}
+    rows = evaluate.rows(evaluate.measure("codes-lm", Checkpoint(model, tokenizer, spec)))
+    assert [m.on.split(":")[0] for m in rows] == [x for x in ("Story", "Dialogue", "French", "German") for _ in "ab"]
+    assert {(m.name, m.unit) for m in rows} == {("right code", "%"), ("bits per byte", "bits")}
+    right = {m.on.split(":")[0]: m.value for m in rows if m.name == "right code"}
     assert right == {"Story": 100.0, "Dialogue": 0.0, "French": 0.0, "German": 0.0}  # of equals the first is taken
     even = np.log2(len(tokenizer))  # a token; the tiny vocabulary has between one and two bytes a token
-    assert all(even / 2 < m.value <= even for m in found if m.name == "bits per byte")
+    assert all(even / 2 < m.value <= even for m in rows if m.name == "bits per byte")
 
 
 STRANGE = ("The cat sat.", "café — Straße", "日本 🦉", "  two  spaces ", "tab\tand\nline", "¡Ā!")
@@ -170,16 +170,16 @@ def test_the_measures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
     texts = ["the owl", "a cat"]
     monkeypatch.setattr(evaluate_pairs.measures, "rewrite", lambda _, texts, **__: [text.lower() for text in texts])
-    found = evaluate_pairs.spelling_corrected(None, texts)  # type: ignore[arg-type]
-    assert (found["upper exact after"], found["upper CER after"], found["left untouched"]) == (100.0, 0.0, 100.0)
-    assert found["upper CER before"] == pytest.approx(100 * 10 / 12)
-    assert found["antspeak exact after"] == 0.0  # T H E O W L keeps its spaces
-    assert found["antspeak CER after"] == pytest.approx(100 * (5 - 1 + 3 - 1) / 12)
-    kinds = [name for name in found if name.endswith(" exact after")]
-    assert found["exact after"] == pytest.approx(sum(found[name] for name in kinds) / 7)
+    shares = evaluate_pairs.spelling_corrected(None, texts)  # type: ignore[arg-type]
+    assert (shares["upper exact after"], shares["upper CER after"], shares["left untouched"]) == (100.0, 0.0, 100.0)
+    assert shares["upper CER before"] == pytest.approx(100 * 10 / 12)
+    assert shares["antspeak exact after"] == 0.0  # T H E O W L keeps its spaces
+    assert shares["antspeak CER after"] == pytest.approx(100 * (5 - 1 + 3 - 1) / 12)
+    kinds = [name for name in shares if name.endswith(" exact after")]
+    assert shares["exact after"] == pytest.approx(sum(shares[name] for name in kinds) / 7)
     from lab.evaluate import rows as card_rows
 
-    units = {measure.name: measure.unit for measure in card_rows({"two texts": found})}
+    units = {measure.name: measure.unit for measure in card_rows({"two texts": shares})}
     assert set(units.values()) == {"%"}
 
 
@@ -189,9 +189,9 @@ def test_heads_begin_beside_their_byte(respelling: Any) -> None:
 
     t5 = EncoderDecoder(respelling.recipe.model | {"d_model": 20, "num_heads": 5}, vocab_size=259).full
     attend_to_neighbors(t5)
-    found = {}
+    result = {}
     for name, half in (("encoder", t5.encoder), ("decoder", t5.decoder)):
         bias = half.block[0].layer[0].SelfAttention.compute_bias(6, 6)[0]  # (heads, looks, looked at)
-        found[name] = [{int(j) - int(i) for i, j in torch.nonzero(head == NEAR)} for head in bias]
+        result[name] = [{int(j) - int(i) for i, j in torch.nonzero(head == NEAR)} for head in bias]
         assert torch.equal(bias[0].clamp(max=0.1) == 0.0, bias[0] != NEAR)
-    assert found == {"encoder": [{-1}, {1}, {-2}, {2}, set()], "decoder": [{-1}, {-2}, {-3}, set(), set()]}
+    assert result == {"encoder": [{-1}, {1}, {-2}, {2}, set()], "decoder": [{-1}, {-2}, {-3}, set(), set()]}

@@ -31,18 +31,18 @@ World = tuple[Path, Path]
 
 def made(name: str, world: World) -> Any:
     """The objective of the tiny recipe ``name``, from random weights."""
-    found = tinyrecipes.recipe(name)
-    model = {name: value for name, value in found.model.items() if name != "start"}
-    return tinyrecipes.objective(dataclasses.replace(found, model=model), *world)
+    loaded = tinyrecipes.recipe(name)
+    model = {name: value for name, value in loaded.model.items() if name != "start"}
+    return tinyrecipes.objective(dataclasses.replace(loaded, model=model), *world)
 
 
 def test_logits_at_chosen_positions_alone_are_the_same(tiny_world: World) -> None:
     objective: EncoderObjective = made("atlas-bert", tiny_world)
     batch = next(batch for batch in map(objective.batch, range(20)) if (batch["answers"] != -100).any())
     words, pair = objective.model(batch["ids"], batch["types"], batch["real"], batch["chosen"])
-    whole = objective.model.full(input_ids=batch["ids"], attention_mask=batch["real"], token_type_ids=batch["types"])
-    torch.testing.assert_close(words, whole.prediction_logits[batch["chosen"]])
-    torch.testing.assert_close(pair, whole.seq_relationship_logits)
+    full = objective.model.full(input_ids=batch["ids"], attention_mask=batch["real"], token_type_ids=batch["types"])
+    torch.testing.assert_close(words, full.prediction_logits[batch["chosen"]])
+    torch.testing.assert_close(pair, full.seq_relationship_logits)
     asked = batch["answers"] != -100
     expected = functional.cross_entropy(words, batch["labels"])
     expected = expected + functional.cross_entropy(pair[asked], batch["answers"][asked])
@@ -108,16 +108,16 @@ def test_a_discriminator_can_start_as_a_bert_and_keeps_its_word_vectors(tmp_path
 
 def test_balanced_accuracy_by_hand(tiny_world: World) -> None:
     objective = made("atlas-electra", tiny_world)
-    found = electra.replaced_tokens(objective.model.eval(), objective.test)
-    assert found["balanced accuracy"] == pytest.approx((found["replaced found"] + found["original left"]) / 2)
+    shares = electra.replaced_tokens(objective.model.eval(), objective.test)
+    assert shares["balanced accuracy"] == pytest.approx((shares["replaced found"] + shares["original left"]) / 2)
 
     class Always(type(objective.model)):  # type: ignore[misc]
         def forward(self, ids: torch.Tensor, types: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
             return torch.ones(ids.shape)
 
     objective.model.__class__ = Always
-    found = electra.replaced_tokens(objective.model, objective.test)
-    assert (found["replaced found"], found["original left"], found["balanced accuracy"]) == (100.0, 0.0, 50.0)
+    shares = electra.replaced_tokens(objective.model, objective.test)
+    assert (shares["replaced found"], shares["original left"], shares["balanced accuracy"]) == (100.0, 0.0, 50.0)
     sure = 1 / (1 + math.exp(-1.0))  # what it says of every token
     assert electra.replaced_tokens(objective.model, objective.test, sure - 0.01)["replaced found"] == 100.0
     assert electra.replaced_tokens(objective.model, objective.test, sure + 0.01)["replaced found"] == 0.0
@@ -157,25 +157,25 @@ def test_the_discriminators_loss_counts_fifty_times(tiny_world: World) -> None:
     objective = made("atlas-electra", tiny_world)
     batch, model = objective.batch(0), objective.model
     torch.manual_seed(3)
-    found = objective.loss(batch)
+    loss = objective.loss(batch)
     torch.manual_seed(3)
     guess = model.generate(batch["ids"], batch["types"], batch["real"], batch["chosen"])
     text, replaced, judged = electra.replace(objective.train.words, batch, guess)
     verdict = model(text, batch["types"], batch["real"]).sigmoid()
     right = torch.where(replaced, verdict, 1 - verdict)[judged]
     expected = functional.cross_entropy(guess, batch["labels"]) - 50.0 * right.log().mean()
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(loss, expected)
 
 
 def test_the_students_three_losses_by_hand(tiny_world: World) -> None:
     objective = tinyrecipes.objective("atlas-distilbert", *tiny_world)
     batch = objective.batch(0)
-    given, chosen, real = (batch["ids"], batch["types"], batch["real"]), batch["chosen"], batch["real"].bool()
-    mine, known = (m.encode(*given).last_hidden_state for m in (objective.model, objective.teacher))
-    scores, theirs = objective.model.words(mine[chosen]), objective.teacher.words(known[chosen])
+    inputs, chosen, real = (batch["ids"], batch["types"], batch["real"]), batch["chosen"], batch["real"].bool()
+    mine, teachers = (m.encode(*inputs).last_hidden_state for m in (objective.model, objective.teacher))
+    scores, theirs = objective.model.words(mine[chosen]), objective.teacher.words(teachers[chosen])
     p, q = (theirs / 2).softmax(-1), (scores / 2).softmax(-1)
     soft = (p * (p / q).log()).sum(-1).mean()
-    unlike = 1 - (mine * known).sum(-1) / (mine.norm(dim=-1) * known.norm(dim=-1))
+    unlike = 1 - (mine * teachers).sum(-1) / (mine.norm(dim=-1) * teachers.norm(dim=-1))
     expected = 5 * 4 * soft + 2 * functional.cross_entropy(scores, batch["labels"]) + unlike[real].mean()
     torch.testing.assert_close(objective.loss(batch), expected, rtol=1e-4, atol=1e-4)
     assert not any(p.requires_grad for p in objective.teacher.parameters())
@@ -190,10 +190,10 @@ def test_the_generator_ships_without_what_it_shares(tiny_world: World, tmp_path:
     where = ("electra", "encoder", "masked-lm", "bundled", "-", str(tmp_path), True)
     loaded = loading.read_checkpoint(CheckpointSpec("atlas-electra:generator", "x", *where)).model
     batch = objective.batch(0)
-    given = {"input_ids": batch["ids"], "attention_mask": batch["real"], "token_type_ids": batch["types"]}
+    inputs = {"input_ids": batch["ids"], "attention_mask": batch["real"], "token_type_ids": batch["types"]}
     with torch.no_grad():
-        expected = objective.model.generator.eval()(**given).logits
-        torch.testing.assert_close(loaded(**given).logits, expected, atol=0.01, rtol=0.01)
+        expected = objective.model.generator.eval()(**inputs).logits
+        torch.testing.assert_close(loaded(**inputs).logits, expected, atol=0.01, rtol=0.01)
     shipped = load_file(tmp_path / "generator" / "model.safetensors")
     assert not any("word_embeddings" in name or "lm_head.weight" in name for name in shipped)
 
@@ -218,18 +218,18 @@ def test_every_pass_is_the_chosen_layer_and_a_word_widens_to_berts_vector() -> N
     albert = new_encoder({"type": "albert", "embedding_size": 4, "num_hidden_layers": 2, **sizes}, 30).eval()
     share(albert, bert, layer=1)
 
-    own = albert.albert.embeddings.word_embeddings.weight
+    weight = albert.albert.embeddings.word_embeddings.weight
     widen = albert.albert.encoder.embedding_hidden_mapping_in
     gain = bert.bert.embeddings.LayerNorm.weight
-    back = (own @ widen.weight.T) / gain / 3**0.5  # the root of 12 / 4
+    back = (weight @ widen.weight.T) / gain / 3**0.5  # the root of 12 / 4
     assert torch.allclose(back, bert.bert.embeddings.word_embeddings.weight, atol=1e-5)
 
     hidden = torch.randn(2, 5, 12)
     with torch.no_grad():
         expected = bert.bert.encoder.layer[1](hidden)
-        found = albert.albert.encoder.albert_layer_groups[0].albert_layers[0](hidden)
-    expected, found = (x[0] if isinstance(x, tuple) else x for x in (expected, found))
-    assert torch.allclose(found, expected, atol=1e-5)
+        result = albert.albert.encoder.albert_layer_groups[0].albert_layers[0](hidden)
+    expected, result = (x[0] if isinstance(x, tuple) else x for x in (expected, result))
+    assert torch.allclose(result, expected, atol=1e-5)
 
 
 def test_the_area_under_the_curve_is_the_share_of_pairs_in_order() -> None:
@@ -239,5 +239,5 @@ def test_the_area_under_the_curve_is_the_share_of_pairs_in_order() -> None:
 
 
 def test_a_count_becomes_a_row_with_its_trials() -> None:
-    found = evaluate.rows({"a story": {"top-1": Share(1, 3), "bits per byte": 1.5}})
-    assert [(m.name, m.value, m.n) for m in found] == [("top-1", 33.33, 3), ("bits per byte", 1.5, 0)]
+    rows = evaluate.rows({"a story": {"top-1": Share(1, 3), "bits per byte": 1.5}})
+    assert [(m.name, m.value, m.n) for m in rows] == [("top-1", 33.33, 3), ("bits per byte", 1.5, 0)]

@@ -78,9 +78,9 @@ def test_too_small_a_corpus_is_said() -> None:
 def test_a_wrong_corpus_is_refused_before_anything_expensive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train, "STATE", tmp_path / "state")
     monkeypatch.setattr(train, "build", lambda *_: pytest.fail("something heavy began"))
-    with pytest.raises(corpus.CorpusError) as told:
+    with pytest.raises(corpus.CorpusError) as raised:
         train.train("atlas-gpt-2", tmp_path)
-    assert str(told.value) == f"The corpus file stories.txt is missing in {tmp_path}. Give its folder with --corpus."
+    assert str(raised.value) == f"The corpus file stories.txt is missing in {tmp_path}. Give its folder with --corpus."
     assert not (tmp_path / "state").exists()
 
 
@@ -150,9 +150,9 @@ def test_a_checkpoint_is_replaced_atomically(tmp_path: Path) -> None:
     assert (names(place), names(tmp_path)) == (["new.txt"], ["place"])
 
 
-def tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: type[Line] = Line, **given: Any) -> Path:
+def tiny_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objective: type[Line] = Line, **arguments: Any) -> Path:
     """`train` on an objective without a corpus."""
-    monkeypatch.setattr(recipes, "load", lambda name: toy(tokens=160, **given))
+    monkeypatch.setattr(recipes, "load", lambda name: toy(tokens=160, **arguments))
     monkeypatch.setattr(train, "build", lambda *_: objective())
     return train.train("toy", tmp_path, state_folder=tmp_path / "state")
 
@@ -222,8 +222,8 @@ def refused(folder: Path, pattern: str, objective: Line | None = None, **changed
 
 
 def change(folder: Path, **entries: Any) -> None:
-    found = torch.load(folder / "state.pt", weights_only=True)
-    kept = {name: value for name, value in (found | entries).items() if value is not None}
+    state = torch.load(folder / "state.pt", weights_only=True)
+    kept = {name: value for name, value in (state | entries).items() if value is not None}
     torch.save(kept, folder / "state.pt")
 
 
@@ -246,11 +246,11 @@ def test_a_state_of_another_recipe_or_model_is_refused(tmp_path: Path) -> None:
 def test_a_corrupt_state_is_refused(tmp_path: Path) -> None:
     started(tmp_path)
     path = tmp_path / "state.pt"
-    whole = path.read_bytes()
-    for broken in (b"", whole[: len(whole) // 2], whole[:-30], b"no archive at all"):
+    full = path.read_bytes()
+    for broken in (b"", full[: len(full) // 2], full[:-30], b"no archive at all"):
         path.write_bytes(broken)
         refused(tmp_path, "is corrupt")
-    path.write_bytes(whole)
+    path.write_bytes(full)
     change(tmp_path, model=None)
     refused(tmp_path, "is corrupt")
     torch.save([1, 2], path)
@@ -274,14 +274,14 @@ def test_a_signal_saves_after_the_step_and_names_the_command_to_resume(tmp_path:
                 os.kill(os.getpid(), number)
             return super().batch(step)
 
-    whole = Trainer(toy(), Line(), tmp_path / "whole", steps=20).run(quiet=True)
+    full = Trainer(toy(), Line(), tmp_path / "whole", steps=20).run(quiet=True)
     before = signal.getsignal(number)
     with pytest.raises(Interrupted, match=r"Stopped after step 8. The same command resumes at step 8"):
         Trainer(toy(), Signaled(), tmp_path / "cut", steps=20).run(quiet=True)
     assert signal.getsignal(number) == before
-    rest = Trainer(toy(), Line(), tmp_path / "cut", steps=20)
-    assert rest.resume()
-    assert rest.run(quiet=True) == pytest.approx(whole[8:], rel=1e-6)
+    trainer = Trainer(toy(), Line(), tmp_path / "cut", steps=20)
+    assert trainer.resume()
+    assert trainer.run(quiet=True) == pytest.approx(full[8:], rel=1e-6)
 
 
 def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:

@@ -69,13 +69,13 @@ def test_both_halves_are_the_base_and_their_layers_alone_learn(base: Any) -> Non
 def test_training_logits_are_the_librarys_and_causal(base: Any) -> None:
     model = JoinedModel(join(base)).eval()
     made = batch()
-    known = made["labels"] != -100
+    targets = made["labels"] != -100
     with torch.no_grad():
-        ours = model(made["ids"], made["real"], made["decoder_ids"], known)
+        ours = model(made["ids"], made["real"], made["decoder_ids"], targets)
         theirs = model.full(
             input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=made["decoder_ids"]
         ).logits
-        torch.testing.assert_close(ours, theirs[known])
+        torch.testing.assert_close(ours, theirs[targets])
         changed = made["decoder_ids"].clone()
         changed[:, 2] = 40
         later = model.full(input_ids=made["ids"], attention_mask=made["real"], decoder_input_ids=changed).logits
@@ -97,8 +97,8 @@ def test_base_and_difference_make_the_merged_model(base: Any, tmp_path: Any) -> 
     assert not [name for name in report.missing_keys if "decoder.cls.predictions.decoder" not in name]
     loaded.tie_weights()
     made = batch()
-    given = {"input_ids": made["ids"], "attention_mask": made["real"], "decoder_input_ids": made["decoder_ids"]}
+    inputs = {"input_ids": made["ids"], "attention_mask": made["real"], "decoder_input_ids": made["decoder_ids"]}
     with torch.no_grad():
         torch.testing.assert_close(
-            loaded.eval()(**given).logits, objective.model.full(**given).logits, atol=2e-3, rtol=2e-3
+            loaded.eval()(**inputs).logits, objective.model.full(**inputs).logits, atol=2e-3, rtol=2e-3
         )

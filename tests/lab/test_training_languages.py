@@ -69,22 +69,22 @@ def test_rows_by_hand() -> None:
 def test_pair_and_token_logits_are_the_librarys(pair_shipped: Checkpoint) -> None:
     tokenizer: Any = pair_shipped.tokenizer
     assert pair_shipped.model.config.lang2id == {"en": 0, "fr": 1}
-    one, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
-    place = len(one) + 3  # the first token of the second sentence, after three ends
+    single, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
+    place = len(single) + 3  # the first token of the second sentence, after three ends
     joined = bilingual.prepare(pair_shipped, ENGLISH, FRENCH, [2, place])
-    assert joined.second == len(one) + 2
-    assert [t.id for t in joined.tokens] == [END, *one, END, END, *other, END]
-    assert joined.row.langs == (0,) * (len(one) + 2) + (1,) * (len(other) + 2)
-    assert joined.row.positions == (*range(len(one) + 2), *range(len(other) + 2))
+    assert joined.second == len(single) + 2
+    assert [t.id for t in joined.tokens] == [END, *single, END, END, *other, END]
+    assert joined.row.langs == (0,) * (len(single) + 2) + (1,) * (len(other) + 2)
+    assert joined.row.positions == (*range(len(single) + 2), *range(len(other) + 2))
     assert {2, place} <= set(joined.masked)
     assert [joined.row.ids[i] for i in joined.masked] == [MASK] * len(joined.masked)
     with torch.no_grad():
         ids, langs, places = (torch.tensor([part]) for part in dataclasses.astuple(joined.row))
         both = pair_shipped.model(input_ids=ids, langs=langs, position_ids=places).logits[0]
         alone = pair_shipped.model(input_ids=ids[:, joined.second :], langs=langs[:, joined.second :]).logits[0]
-    found = bilingual.predict(pair_shipped, joined, 3)
-    assert [g.position for g in found] == list(joined.masked)
-    first, last = found[0], found[-1]
+    predictions = bilingual.predict(pair_shipped, joined, 3)
+    assert [g.position for g in predictions] == list(joined.masked)
+    first, last = predictions[0], predictions[-1]
     assert first.with_translation.ids == tuple(both[first.position].topk(3).indices.tolist())
     assert last.alone.ids == tuple(alone[last.position - joined.second].topk(3).indices.tolist())
     assert last.alone.probabilities == pytest.approx(
@@ -114,21 +114,21 @@ def test_recovered_words_by_hand(pair_shipped: Checkpoint, monkeypatch: pytest.M
     tokenizer: Any = pair_shipped.tokenizer
 
     def scores(_: Any, row: bilingual.BilingualInput, places: list[int]) -> torch.Tensor:
-        one, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
-        whole = [END, *one, END, END, *other, END]
+        first, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
+        full = [END, *first, END, END, *other, END]
         assert all(row.ids[place] == MASK for place in places)
         out = torch.zeros(len(places), len(tokenizer))
         for number, place in enumerate(places):
-            out[number, whole[place] if len(row.ids) == len(whole) else PAD] = 1.0
+            out[number, full[place] if len(row.ids) == len(full) else PAD] = 1.0
             out[number, :5] += torch.tensor([0.5, 0.5, 0.5, 0.5, 0.5])  # five others that are no words
         return out
 
     monkeypatch.setattr(evaluate_encoders, "scores", scores)
-    found = evaluate_encoders.bilingual_accuracy(pair_shipped, [(ENGLISH, FRENCH)])
+    accuracies = evaluate_encoders.bilingual_accuracy(pair_shipped, [(ENGLISH, FRENCH)])
     for name in ("English with French", "French with English"):
-        assert found[f"{name} top-1"] == found[f"{name} top-5"] == 100.0
+        assert accuracies[f"{name} top-1"] == accuracies[f"{name} top-5"] == 100.0
     for name in ("English alone", "French alone"):
-        assert found[f"{name} top-1"] == found[f"{name} top-5"] == 0.0
+        assert accuracies[f"{name} top-1"] == accuracies[f"{name} top-5"] == 0.0
 
 
 @pytest.fixture(scope="module")
@@ -153,12 +153,12 @@ def test_the_layout_by_hand(objective: Any) -> None:
     assert [tokenizer.token_to_id(name) for name in ("<s>", "<pad>", "</s>", "<unk>")] == [0, 1, 2, 3]
     the, saw = (tokenizer.encode(word, add_special_tokens=False).ids for word in ("the cat", "seé"))
     made = objective.both(tokenizer, "en-fr", [("the cat", "seé"), ("the cat the cat", "seé seé")])
-    given, wanted = map(list, zip(*made, strict=True))
-    assert given == [[en, *the, 2], [en, *the, *the, 2]]
+    inputs, wanted = map(list, zip(*made, strict=True))
+    assert inputs == [[en, *the, 2], [en, *the, *the, 2]]
     assert wanted == [[fr, *saw, 2], [fr, *saw, *saw, 2]]
     assert list(objective.both(tokenizer, "de-en", [("seé", "the cat")])) == [([de, *saw, 2], [en, *the, 2])]
     a, b = len(the), len(saw)
-    batch = shifted(Ragged.of(given), Ragged.of(wanted), objective.pad, objective.start)
+    batch = shifted(Ragged.of(inputs), Ragged.of(wanted), objective.pad, objective.start)
     assert batch["real"].tolist() == [[1] * (a + 2) + [0] * a, [1] * (2 * a + 2)]
     assert batch["decoder_ids"].tolist() == [[2, fr, *saw, 2, *[1] * (b - 1)], [2, fr, *saw, *saw]]
 
@@ -254,13 +254,15 @@ def test_measures_tell_the_two_ways_apart(
     from lab import evaluate_pairs as found
 
     rows = measures.read_table(measures.TRANSLATIONS)
-    known = {(a, b): {row[x]: row[y] for row in rows} for x, a in enumerate(LANGUAGES) for y, b in enumerate(LANGUAGES)}
+    dictionary = {
+        (a, b): {row[x]: row[y] for row in rows} for x, a in enumerate(LANGUAGES) for y, b in enumerate(LANGUAGES)
+    }
     asked: list[str] = []
 
     def translate(_: Checkpoint, task: str, texts: list[str]) -> list[str]:
         asked.append(task)
-        one, other = task.split("-")
-        return [known[one, other].get(text, "0") if "en" in (one, other) else "0" for text in texts]
+        first, other = task.split("-")
+        return [dictionary[first, other].get(text, "0") if "en" in (first, other) else "0" for text in texts]
 
     monkeypatch.setattr(found, "translate", translate)
     numbers = evaluate.measure("many-to-many", shipped)["40 sentences written for this project"]

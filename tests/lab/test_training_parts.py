@@ -43,8 +43,8 @@ def test_a_part_for_pairs_is_its_checkpoint_with_updates(
     part, batch = loading.read_checkpoint(spec), objective.batch(0)
     with torch.no_grad():
         expected = objective.model.eval()(batch["ids"], batch["types"], batch["real"])
-    found = pair_scores(part, batch["ids"], batch["types"], batch["real"])
-    torch.testing.assert_close(found, expected, atol=0.01, rtol=0.01)
+    logits = pair_scores(part, batch["ids"], batch["types"], batch["real"])
+    torch.testing.assert_close(logits, expected, atol=0.01, rtol=0.01)
     assert not (batch["ids"] == objective.train.words.mask).any()  # pairs are read unmasked
 
 
@@ -58,14 +58,14 @@ def test_segment_embeddings_may_be_trained_and_are_shipped(tiny_world: World) ->
 
 
 def test_the_baseline_of_order_learns_which_words_come_first() -> None:
-    known = [([5, 6], [7, 8], 0), ([7, 8], [5, 6], 1)] * 20
-    assert words_before(known, [([5, 9], [7, 3], 0), ([7, 3], [5, 9], 1)]) == 100.0
-    assert words_before(known, [([7, 3], [5, 9], 0)]) == 0.0
+    train = [([5, 6], [7, 8], 0), ([7, 8], [5, 6], 1)] * 20
+    assert words_before(train, [([5, 9], [7, 3], 0), ([7, 3], [5, 9], 1)]) == 100.0
+    assert words_before(train, [([7, 3], [5, 9], 0)]) == 0.0
 
 
 def test_the_baseline_of_three_orders_reads_common_words_too() -> None:
-    known = [([5, 6], [5, 7], 0), ([5, 7], [5, 6], 1), ([5, 6], [8, 7], 2)] * 30
-    assert words_before(known, [([5, 6], [5, 7], 0), ([5, 7], [5, 6], 1), ([5, 6], [8, 7], 2)], shared=True) == 100.0
+    train = [([5, 6], [5, 7], 0), ([5, 7], [5, 6], 1), ([5, 6], [8, 7], 2)] * 30
+    assert words_before(train, [([5, 6], [5, 7], 0), ([5, 7], [5, 6], 1), ([5, 6], [8, 7], 2)], shared=True) == 100.0
 
 
 def test_the_other_text_may_be_of_another_source(tiny_world: World) -> None:
@@ -98,8 +98,8 @@ def test_a_part_of_structure_is_shipped_as_its_model(
     loaded = loading.read_checkpoint(CheckpointSpec(f"atlas-bert:{part}", "x", *where, architecture="bert"))
     batch = objective.batch(0)
     with torch.no_grad():
-        found = objective.scores(batch, loaded.model)
-        torch.testing.assert_close(found, objective.scores(batch), atol=0.05, rtol=0.03)
+        scores = objective.scores(batch, loaded.model)
+        torch.testing.assert_close(scores, objective.scores(batch), atol=0.05, rtol=0.03)
         if part == "spans":
             heads = (objective.model.full.boundary, loaded.model.boundary)
             states = torch.randn(1, 5, heads[0].distances.embedding_dim)
@@ -139,28 +139,30 @@ def test_bigrams_by_hand() -> None:
 def test_a_connective_is_measured_in_what_the_model_writes(tiny_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     objective = tinyrecipes.objective("atlas-bert2bert", *tiny_world)
     written = [torch.from_numpy(objective.held[1].rows(np.array([i]), 64, 0)) for i in range(len(objective.held[1]))]
-    known = {tuple(objective.held[0].rows(np.array([i]), 64, 0)[0].tolist()): row for i, row in enumerate(written)}
+    rows_by_ids = {
+        tuple(objective.held[0].rows(np.array([i]), 64, 0)[0].tolist()): row for i, row in enumerate(written)
+    }
 
     def generate(input_ids: torch.Tensor, **_: object) -> torch.Tensor:
         padded = torch.nn.functional.pad(input_ids, (0, 64 - input_ids.shape[1]))
-        return torch.cat([known[tuple(row.tolist())] for row in padded])
+        return torch.cat([rows_by_ids[tuple(row.tolist())] for row in padded])
 
     monkeypatch.setattr(objective.model.full, "generate", generate)
     with torch.no_grad():
-        found = objective.measure()
+        measures = objective.measure()
         monkeypatch.setattr(objective.model.full, "generate", lambda input_ids, **_: input_ids)
         assert objective.measure()["connective"] == 0.0
-    assert found["connective"] == 100.0
-    assert 100 / 9 <= found["connective, the most frequent one always"] < 100
+    assert measures["connective"] == 100.0
+    assert 100 / 9 <= measures["connective, the most frequent one always"] < 100
 
 
 def test_the_baseline_of_a_warm_start_is_random_and_learns_everything(tiny_world: World) -> None:
-    warm, whole, random = (
+    warm, full, random = (
         tinyrecipes.objective(f"atlas-bert2bert{name}", *tiny_world).model for name in ("", "-whole", "-random")
     )
-    assert all(value.requires_grad for model in (whole, random) for value in model.parameters())
+    assert all(value.requires_grad for model in (full, random) for value in model.parameters())
     assert not any(value.requires_grad for value in warm.full.encoder.embeddings.parameters())
     same = "encoder.embeddings.word_embeddings.weight"
     assert not torch.equal(random.full.state_dict()[same], warm.full.state_dict()[same])
-    assert torch.equal(whole.full.state_dict()[same], warm.full.state_dict()[same])
+    assert torch.equal(full.full.state_dict()[same], warm.full.state_dict()[same])
     assert warm.full.state_dict().keys() == random.full.state_dict().keys()

@@ -77,12 +77,12 @@ def test_rows_leave_the_text_unmasked_and_name_their_targets(objective: Any) -> 
     assert (ids != words.mask).all()
     at = 0
     for row in range(len(ids)):
-        found = place[row][there[row]]
-        assert rank[row, found].tolist() == list(range(1, len(found) + 1))
-        assert np.count_nonzero(rank[row]) == len(found) >= 1
-        assert ids[row, found].tolist() == batch["labels"][at : at + len(found)].tolist()
-        assert not words.special[ids[row, found]].any()
-        at += len(found)
+        result = place[row][there[row]]
+        assert rank[row, result].tolist() == list(range(1, len(result) + 1))
+        assert np.count_nonzero(rank[row]) == len(result) >= 1
+        assert ids[row, result].tolist() == batch["labels"][at : at + len(result)].tolist()
+        assert not words.special[ids[row, result]].any()
+        at += len(result)
     assert at == len(batch["labels"])
     assert objective.size(batch) == int((ids != words.pad).sum())
 
@@ -109,13 +109,13 @@ def test_held_out_documents_are_measured_as_in_training(
     recipe = tinyrecipes.recipe("atlas-xlnet")
     monkeypatch.setattr(recipes, "load", lambda _: recipe)
     monkeypatch.setattr(evaluate_encoders, "story_chunks", lambda _: ["The cat sat on a mat."])
-    found = evaluate.measure("permutation-lm", checkpoint, tiny_world[0])
-    (on,) = (name for name in found if "held out" in name)
-    whole = XLNetLMHeadModel(model.config)  # in float32 as it was before it was shipped
-    whole.load_state_dict(xlnet_model.whole(objective.model.full).state_dict())
-    expected = target_accuracy(PermutationModel(whole.eval()), objective.test)
+    measures = evaluate.measure("permutation-lm", checkpoint, tiny_world[0])
+    (on,) = (name for name in measures if "held out" in name)
+    full = XLNetLMHeadModel(model.config)  # in float32 as it was before it was shipped
+    full.load_state_dict(xlnet_model.whole(objective.model.full).state_dict())
+    expected = target_accuracy(PermutationModel(full.eval()), objective.test)
     for name in ("top-1", "top-5"):
-        assert found[on][name] == pytest.approx(expected[name], abs=1.0)
+        assert measures[on][name] == pytest.approx(expected[name], abs=1.0)
 
 
 def test_attention_matrices_go_to_muon_and_vectors_of_heads_do_not() -> None:
@@ -157,8 +157,8 @@ def test_within_the_window_it_begins_as_its_base() -> None:
     with torch.no_grad():
         expected = short(input_ids=ids).logits
         # the first token's own projections begin as copies, so that it sees what it saw
-        found = LongModel(long, 4, 16)(ids, torch.ones_like(ids, dtype=torch.bool))
-    torch.testing.assert_close(found, expected.flatten(0, 1), atol=1e-5, rtol=1e-4)
+        logits = LongModel(long, 4, 16)(ids, torch.ones_like(ids, dtype=torch.bool))
+    torch.testing.assert_close(logits, expected.flatten(0, 1), atol=1e-5, rtol=1e-4)
     own = long.longformer.encoder.layer[1].attention.self
     assert torch.equal(own.key_global.weight, short.roberta.encoder.layer[1].attention.self.key.weight)
 

@@ -80,12 +80,12 @@ def test_what_is_shipped_is_the_model_with_its_tokenizer(name: str, tiny_world: 
     )
     assert not report["missing_keys"]
     assert not report["unexpected_keys"]
-    given = inputs(objective, objective.batch(0))
+    tensors = inputs(objective, objective.batch(0))
     scores = []
     for model in (objective.model.full, loaded):
         torch.manual_seed(0)  # a Reformer's rotations
         with torch.no_grad():
-            scores.append(model.eval()(**given)[0])
+            scores.append(model.eval()(**tensors)[0])
     assert scores[0].dtype is torch.float32  # the run's own model is not rounded
     torch.testing.assert_close(scores[1], scores[0], atol=0.05, rtol=0.03)
     tokenizer: Any = transformers.AutoTokenizer.from_pretrained(tmp_path)
@@ -93,7 +93,7 @@ def test_what_is_shipped_is_the_model_with_its_tokenizer(name: str, tiny_world: 
     assert tokenizer.is_fast
     if objective.tokenizer is not None:
         assert tokenizer(text)["input_ids"] == objective.tokenizer.encode(text).ids
-    assert ("token_type_ids" in tokenizer(text)) == ("token_type_ids" in given)
+    assert ("token_type_ids" in tokenizer(text)) == ("token_type_ids" in tensors)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_what_is_shipped_is_the_model_with_its_tokenizer(name: str, tiny_world: 
 def test_the_loss_is_the_librarys(name: str, tiny_world: World) -> None:
     objective = tinyrecipes.objective(name, *tiny_world)
     batch, model = objective.batch(0), objective.model.full.eval()
-    given = inputs(objective, batch)
-    given.pop("decoder_input_ids", None)  # the library shifts by itself
+    tensors = inputs(objective, batch)
+    tensors.pop("decoder_input_ids", None)  # the library shifts by itself
     if "chosen" in batch:
         labels = torch.full_like(batch["ids"], IGNORE)
         labels[batch["chosen"]] = batch["labels"]
@@ -112,7 +112,7 @@ def test_the_loss_is_the_librarys(name: str, tiny_world: World) -> None:
     else:
         labels = batch["labels"]
     with torch.no_grad():
-        torch.testing.assert_close(objective.loss(batch), model(**given, labels=labels).loss)
+        torch.testing.assert_close(objective.loss(batch), model(**tensors, labels=labels).loss)
 
 
 def test_a_card_states_the_size_of_its_model() -> None:
@@ -182,9 +182,9 @@ def states_what_is_measured(slug: str) -> None:
 
     card = checkpoints.get(slug).card
     stated = {(m.name, m.on): m.value for m in card.measures}
-    found = evaluate.evaluate(slug.replace(":", "-"))
-    assert found
-    for measure in found:
+    measures = evaluate.evaluate(slug.replace(":", "-"))
+    assert measures
+    for measure in measures:
         near = next(value for part, value in TOLERANCE.items() if part in measure.name)
         assert stated[measure.name, measure.on] == pytest.approx(measure.value, abs=near), measure
 

@@ -60,13 +60,13 @@ def test_without_memory_every_segment_is_a_text_of_its_own() -> None:
 def test_the_library_reads_segments_the_same() -> None:
     model = random_model(mem_len=12)
     library = xlnet_model.whole(model.full).eval()
-    memory, found = None, []
+    memory, result = None, []
     with torch.no_grad():
         for part in IDS.split(8, dim=1):
             out = library(part, mems=memory)
             memory = out.mems
-            found.append(out.logits)
-        torch.testing.assert_close(model.full.lm_loss(model(IDS)), torch.cat(found, 1), atol=1e-4, rtol=1e-4)
+            result.append(out.logits)
+        torch.testing.assert_close(model.full.lm_loss(model(IDS)), torch.cat(result, 1), atol=1e-4, rtol=1e-4)
     assert memory[0].shape == (12, 2, 24)
 
 
@@ -104,18 +104,18 @@ def test_measures_by_hand(objective: Any, monkeypatch: pytest.MonkeyPatch) -> No
             return super().forward(ids, remember) * 0
 
     monkeypatch.setattr(objective.model, "__class__", Even)
-    found = objective.measure()
+    measures = objective.measure()
     starts = np.arange(0, len(objective.test) - 48, 48)
     labels = np.stack([objective.test[s + 1 : s + 49] for s in starts[:: max(1, len(starts) // 150)]]).astype(int)
     size = objective.tokenizer.get_vocab_size()
     expected = [math.log2(size) * part.size / objective.bytes[part].sum() for part in (labels, labels[:, 8:])]
-    assert list(found.values()) == pytest.approx([expected[0], expected[1], expected[1]], rel=1e-5)
+    assert list(measures.values()) == pytest.approx([expected[0], expected[1], expected[1]], rel=1e-5)
 
 
 def test_windows_have_to_be_segments(tiny_world: tuple[Path, Path]) -> None:
-    found = tinyrecipes.recipe("atlas-transformer-xl")
+    loaded = tinyrecipes.recipe("atlas-transformer-xl")
     with pytest.raises(RecipeError, match="a multiple of the segment, 7"):
-        tinyrecipes.objective(dataclasses.replace(found, data=found.data | {"segment": 7}), *tiny_world)
+        tinyrecipes.objective(dataclasses.replace(loaded, data=loaded.data | {"segment": 7}), *tiny_world)
 
 
 def test_an_unknown_type_is_refused_in_a_sentence() -> None:
@@ -140,9 +140,9 @@ def test_cross_entropy_with_a_bias_is_the_librarys() -> None:
     hidden, bias = torch.randn(7, 5, requires_grad=True), torch.randn(9, requires_grad=True)
     weight = nn.Parameter(torch.randn(9, 5))
     labels = torch.tensor([0, 8, 3, 3, 1, 2, 7])
-    found = torch.autograd.grad(linear_cross_entropy(hidden, weight, labels, bias), (hidden, weight, bias))
+    gradients = torch.autograd.grad(linear_cross_entropy(hidden, weight, labels, bias), (hidden, weight, bias))
     loss = functional.cross_entropy(functional.linear(hidden, weight, bias), labels)
-    for mine, theirs in zip(found, torch.autograd.grad(loss, (hidden, weight, bias)), strict=True):
+    for mine, theirs in zip(gradients, torch.autograd.grad(loss, (hidden, weight, bias)), strict=True):
         torch.testing.assert_close(mine, theirs)
     even = linear_cross_entropy(torch.zeros(2, 5), weight, labels[:2], torch.zeros(9))
     assert float(even) == pytest.approx(math.log(9))
@@ -195,8 +195,8 @@ def test_books_end_to_end_and_whole_books_held_out(tiny_world: tuple[Path, Path]
     held = [name for name in books if held_out(name, 25)]
     assert 0 < len(held) < len(books)
     for stream, inside in ((objective.train, False), (objective.test, True)):
-        whole = [token for name, lines in books.items() if (name in held) == inside for token in [1, *in_bytes(lines)]]
-        assert stream.tolist() == whole
+        tokens = [token for name, lines in books.items() if (name in held) == inside for token in [1, *in_bytes(lines)]]
+        assert stream.tolist() == tokens
 
 
 def test_muon_trains_hidden_matrices_alone() -> None:
@@ -247,8 +247,8 @@ def test_the_base_reads_pieces_and_the_windows_the_whole(long: Checkpoint, monke
     monkeypatch.setattr(checkpoints, "load", lambda _: Base)
     card = Card("Tiny", "-", (), (), "-", 0, 0, 0, "-", base="the same")
     grown = dataclasses.replace(long, spec=dataclasses.replace(long.spec, card=card))
-    found = evaluate_encoders.windowed(grown, [ids])
-    assert found["top-5"] == found["base in pieces top-5"] == found["in pieces top-5"]
+    numbers = evaluate_encoders.windowed(grown, [ids])
+    assert numbers["top-5"] == numbers["base in pieces top-5"] == numbers["in pieces top-5"]
 
 
 def test_pieces_are_read_at_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,31 +268,31 @@ def test_pieces_are_read_at_their_places(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(bigbird, "forward", forward)
     for piece, right in ((100, 80.0), (10, 60.0), (12, 60.0)):
         monkeypatch.setattr(evaluate_encoders, "PIECE", piece)
-        found = evaluate_encoders.sparse_and_full(checkpoint, (["-"], len(text)))
+        numbers = evaluate_encoders.sparse_and_full(checkpoint, (["-"], len(text)))
         top = {"sparse top-1": 80.0, "full top-1": 80.0, f"full, in pieces of {piece} top-1": right}
-        assert {name: share for name, share in found.items() if name.endswith("top-1")} == top
+        assert {name: share for name, share in numbers.items() if name.endswith("top-1")} == top
 
 
 def test_far_words_are_predicted_with_the_other_occurrence_and_without(long: Checkpoint) -> None:
     books = [np.random.default_rng(1).permutation(np.repeat(np.arange(5, 5 + 100), 2)) for _ in range(2)]
-    found = evaluate_encoders.far_words(long, books, length=128)
+    far_words = evaluate_encoders.far_words(long, books, length=128)
     names = {
         attention + name.format(f"{low} to {high} tokens away")
         for attention in ("", "full, ")
         for name in ("rare word repeated {}, top-5", "rare word, repetition {} masked, top-5")
         for low, high in evaluate_encoders.FAR
     }
-    assert set(found) == names
-    assert all(0 <= value <= 100 for value in found.values())
+    assert set(far_words) == names
+    assert all(0 <= value <= 100 for value in far_words.values())
 
 
 def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
-    found = evaluate.measure("hashed-lm", hashing)
-    (on,) = found
+    result = evaluate.measure("hashed-lm", hashing)
+    (on,) = result
     text = measures.story()
     theirs = measures.bits_per_byte(hashing, text)
-    assert found[on]["bits per byte"] == pytest.approx(theirs, rel=1e-4)
-    shares = [found[on][f"attention weight covered, {n} round{'s' * (n > 1)}"] for n in reformer.ROUNDS]
+    assert result[on]["bits per byte"] == pytest.approx(theirs, rel=1e-4)
+    shares = [result[on][f"attention weight covered, {n} round{'s' * (n > 1)}"] for n in reformer.ROUNDS]
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] <= 100 + 1e-3
 
@@ -300,13 +300,13 @@ def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
 def test_reading_is_measured_by_hand(hashing: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     book = np.random.default_rng(0).integers(2, 258, 2 * 256).tolist()
     monkeypatch.setattr(evaluate_decoders, "ENDS", 32)
-    found = evaluate_decoders.by_reading(hashing, [book])
+    numbers = evaluate_decoders.by_reading(hashing, [book])
     bits = [reformer.surprisals(hashing.model, book[at : at + 256]) for at in (0, 256)]
-    assert found["bits per byte"] == pytest.approx(float(torch.cat(bits).mean()), rel=1e-5)
+    assert numbers["bits per byte"] == pytest.approx(float(torch.cat(bits).mean()), rel=1e-5)
     ends = torch.cat([part[-evaluate_decoders.ENDS :] for part in bits])
-    assert found["bits per byte, 256 read"] == pytest.approx(float(ends.mean()), rel=1e-5)
+    assert numbers["bits per byte, 256 read"] == pytest.approx(float(ends.mean()), rel=1e-5)
     read = (
         reformer.surprisals(hashing.model, book[-64:])[-32:].mean()
         + reformer.surprisals(hashing.model, book[192:256])[-32:].mean()
     )
-    assert found["bits per byte, 64 read"] == pytest.approx(float(read) / 2, rel=1e-5)
+    assert numbers["bits per byte, 64 read"] == pytest.approx(float(read) / 2, rel=1e-5)

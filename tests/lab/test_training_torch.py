@@ -31,9 +31,9 @@ from tests.runs import Line, toy
 
 @pytest.mark.parametrize("settings", [{"rate": 0.01}, {"rate": 0.01, "muon": 0.02}], ids=["adamw", "muon"])
 def test_a_killed_run_goes_on_with_the_same_losses(tmp_path: Path, settings: dict[str, Any]) -> None:
-    whole = Trainer(toy(optimizer=settings), Line(), tmp_path / "whole", steps=30).run(quiet=True)
-    assert len(whole) == 30
-    assert len(set(whole)) == 30
+    full = Trainer(toy(optimizer=settings), Line(), tmp_path / "whole", steps=30).run(quiet=True)
+    assert len(full) == 30
+    assert len(set(full)) == 30
 
     first = Trainer(toy(optimizer=settings), Line(), tmp_path / "cut", steps=30)
     first.objective.model.train()
@@ -44,7 +44,7 @@ def test_a_killed_run_goes_on_with_the_same_losses(tmp_path: Path, settings: dic
     second = Trainer(toy(optimizer=settings), Line(), tmp_path / "cut", steps=30)
     assert second.resume()
     assert (second.progress.step, second.progress.tokens) == (11, 176)
-    assert before + second.run(quiet=True) == pytest.approx(whole, rel=1e-6)
+    assert before + second.run(quiet=True) == pytest.approx(full, rel=1e-6)
 
 
 def test_the_budget_is_time_and_its_end_is_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,8 +122,8 @@ def test_directions_of_no_curvature_are_cut_first() -> None:
 def test_moments_are_sums_of_squares_of_inputs_and_gradients() -> None:
     layer = nn.Linear(2, 1, bias=False)
     x = torch.tensor([[[1.0, 2.0], [0.0, 3.0]]])
-    found = lowrank.moments({"layer": layer}, [lambda: (layer(x) * torch.tensor([2.0, 5.0])[:, None]).sum()] * 2)
-    inputs, slopes = found["layer"]
+    moments = lowrank.moments({"layer": layer}, [lambda: (layer(x) * torch.tensor([2.0, 5.0])[:, None]).sum()] * 2)
+    inputs, slopes = moments["layer"]
     assert inputs.tolist() == [[2.0, 4.0], [4.0, 26.0]]  # twice [1 2]ᵀ[1 2] + [0 3]ᵀ[0 3]
     assert slopes.tolist() == [[58.0]]  # twice 4 + 25
     assert layer.weight.grad is None
@@ -162,10 +162,10 @@ def test_nearness_is_the_cosine_of_mean_states_without_masked_tokens() -> None:
     ).eval()
     near = Nearness(encoder, 9, 1, 2)
     nothing, second = torch.zeros(1, 3, dtype=torch.bool), torch.tensor([[False, False, True, False]])
-    own = near.cosines(torch.tensor([[1, 5, 2]]), nothing)[0]
-    assert own.shape == (9,)
-    assert int(own.argmax()) == 5
-    assert float(own[5]) == pytest.approx(1.0, abs=1e-5)
+    cosine = near.cosines(torch.tensor([[1, 5, 2]]), nothing)[0]
+    assert cosine.shape == (9,)
+    assert int(cosine.argmax()) == 5
+    assert float(cosine[5]) == pytest.approx(1.0, abs=1e-5)
     hidden = [near.cosines(torch.tensor([[1, 5, other, 2]]), second) for other in (3, 7)]
     torch.testing.assert_close(hidden[0], hidden[1])  # what is masked does not count
     shown = near.cosines(torch.tensor([[1, 5, 7, 2]]), torch.zeros_like(second))
@@ -175,9 +175,9 @@ def test_nearness_is_the_cosine_of_mean_states_without_masked_tokens() -> None:
 def test_the_combined_distribution() -> None:
     scores = torch.tensor([[0.4, 0.4, 0.2], [0.5, 0.25, 0.25]]).log()
     cosines = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    found = combined_distribution(scores, cosines, math.log(2.0), torch.tensor([[-1, -1], [0, -1]]))
+    distribution = combined_distribution(scores, cosines, math.log(2.0), torch.tensor([[-1, -1], [0, -1]]))
     # 0.4 : 0.8 : 0.2, and with the first word struck out 0.25 : 0.25
-    torch.testing.assert_close(found, torch.tensor([[2 / 7, 4 / 7, 1 / 7], [0.0, 0.5, 0.5]]))
+    torch.testing.assert_close(distribution, torch.tensor([[2 / 7, 4 / 7, 1 / 7], [0.0, 0.5, 0.5]]))
 
 
 def test_the_distillation_loss_combines_teacher_and_sentence_encoder() -> None:
@@ -194,11 +194,11 @@ def test_the_distillation_loss_combines_teacher_and_sentence_encoder() -> None:
     context = torch.tensor([[3, -1, 5, 6], [7, -1, -1, 3]])
     batch = {"ids": ids, "mask": mask, "labels": ids[mask], "context": context}
     rows = [0, 1, 1]  # one masked word in the first text, two in the second
-    known = combined_distribution(teacher(ids, mask), cosines[rows], 3.0, context[rows])
+    teacher_targets = combined_distribution(teacher(ids, mask), cosines[rows], 3.0, context[rows])
     logs = student(ids, mask).log_softmax(-1)
     echoes = unlikelihood(logs, context[rows], 0.05)
     assert 0 < echoes.item() < unlikelihood(logs, context[rows]).item()  # the floor lets some through, not all
-    expected = -(known * logs).sum(-1).mean() + 2.0 * echoes
+    expected = -(teacher_targets * logs).sum(-1).mean() + 2.0 * echoes
     torch.testing.assert_close(objective.loss(batch), expected)
 
 
@@ -289,30 +289,30 @@ def test_bits_per_byte_of_a_uniform_model(length: int) -> None:
 
 def test_translation_takes_the_best_reference() -> None:
     outputs = ["The cat sleeps on the chair.", "He has no time today."]
-    one = measures.translation(outputs, [["The cat is asleep on a chair."], ["He has no time today."]])
-    two = measures.translation(
+    single = measures.translation(outputs, [["The cat is asleep on a chair."], ["He has no time today."]])
+    two_references = measures.translation(
         outputs, [["The cat is asleep on a chair.", "The cat sleeps on the chair."], ["He has no time today."]]
     )
-    assert two["BLEU"] == pytest.approx(100.0)
-    assert one["BLEU"] < 90
+    assert two_references["BLEU"] == pytest.approx(100.0)
+    assert single["BLEU"] < 90
 
 
 def test_repair_is_measured_before_and_after() -> None:
-    found = measures.repair(["Good day.", "Bye"], ["god day", "Bye."], ["Good day.", "Bye."])
-    assert found["exact before"] == 50.0
-    assert found["exact after"] == 50.0
-    assert found["chrF after"] != found["chrF before"]
+    numbers = measures.repair(["Good day.", "Bye"], ["god day", "Bye."], ["Good day.", "Bye."])
+    assert numbers["exact before"] == 50.0
+    assert numbers["exact after"] == 50.0
+    assert numbers["chrF after"] != numbers["chrF before"]
 
 
 def test_waves_tell_the_tiles_apart() -> None:
-    found = waves(torch.tensor([0, 128, 512, 8192]), 512)
-    assert found.shape == (4, 16)
-    assert found[0].tolist() == [1.0] * 8 + [0.0] * 8
+    wave_table = waves(torch.tensor([0, 128, 512, 8192]), 512)
+    assert wave_table.shape == (4, 16)
+    assert wave_table[0].tolist() == [1.0] * 8 + [0.0] * 8
     # the shortest is as long as a tile, the longest sixteen of them
-    assert found[1, [0, 8]].tolist() == pytest.approx([0.0, 1.0], abs=1e-5)
-    assert found[2, [0, 8]].tolist() == pytest.approx([1.0, 0.0], abs=1e-5)
-    assert found[3, [7, 15]].tolist() == pytest.approx([1.0, 0.0], abs=1e-4)
-    assert (found[2] - found[0]).norm() > 1.0
+    assert wave_table[1, [0, 8]].tolist() == pytest.approx([0.0, 1.0], abs=1e-5)
+    assert wave_table[2, [0, 8]].tolist() == pytest.approx([1.0, 0.0], abs=1e-5)
+    assert wave_table[3, [7, 15]].tolist() == pytest.approx([1.0, 0.0], abs=1e-4)
+    assert (wave_table[2] - wave_table[0]).norm() > 1.0
 
 
 def test_positions_are_tiled() -> None:
@@ -342,8 +342,8 @@ def test_card_reads_back(tmp_path: Path) -> None:
     )
     stated = [Measure("top-1", 33.25, "%", "ten sentences"), Measure("BLEU", 40.0, "", "pairs")]
     write_card(tmp_path, made, steps=3, tokens=48, measures=stated)
-    found = read_card(tmp_path / "card.toml")
-    assert (found.name, found.summary, found.base) == ("A “toy”", 'Says "no".', "minilm")
-    assert found.measures == tuple(stated)
-    assert (found.steps, found.tokens, found.seed, found.licence) == (3, 48, 7, "Apache-2.0")
-    assert found.extra["tasks"] == {"en-fr": "translate: "}
+    card = read_card(tmp_path / "card.toml")
+    assert (card.name, card.summary, card.base) == ("A “toy”", 'Says "no".', "minilm")
+    assert card.measures == tuple(stated)
+    assert (card.steps, card.tokens, card.seed, card.licence) == (3, 48, 7, "Apache-2.0")
+    assert card.extra["tasks"] == {"en-fr": "translate: "}

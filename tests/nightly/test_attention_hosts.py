@@ -97,8 +97,8 @@ def test_the_text_of_a_model_of_pictures_and_texts_is_mapped() -> None:
     text = {"model_type": "persimmon", **tinyhosts.WIDTHS, "vocab_size": len(tinyfamilies.tokenizer_of("causal-lm"))}
     checkpoint = tinyhosts.build("decoder fuyu", "causal-lm", {"text_config": text, "patch_size": 2, "num_channels": 1})
     assert not hasattr(checkpoint.model.config, "num_hidden_layers")
-    found = capture(checkpoint, PLAIN).decoder
-    assert found is not None
-    assert found.allowed is not None
-    np.testing.assert_array_equal(found.weights > 0, np.broadcast_to(found.allowed, found.weights.shape))
-    assert (found.layers, found.note) == (2, "")
+    decoder = capture(checkpoint, PLAIN).decoder
+    assert decoder is not None
+    assert decoder.allowed is not None
+    np.testing.assert_array_equal(decoder.weights > 0, np.broadcast_to(decoder.allowed, decoder.weights.shape))
+    assert (decoder.layers, decoder.note) == (2, "")

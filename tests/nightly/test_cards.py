@@ -24,9 +24,9 @@ def test_the_drafts_card_states_what_is_measured() -> None:
     card = part_of(get("atlas-gpt-2"), "draft").card
     assert card is not None
     stated = {(m.name, m.on): m.value for m in card.measures}
-    found = evaluate.evaluate("atlas-gpt-2-draft")
-    assert {m.name for m in found} == {"bits per byte", "drafted tokens accepted", "passes per token"}
-    for measure in found:
+    measures = evaluate.evaluate("atlas-gpt-2-draft")
+    assert {m.name for m in measures} == {"bits per byte", "drafted tokens accepted", "passes per token"}
+    for measure in measures:
         near = {"bits per byte": 0.01, "drafted tokens accepted": 2.0, "passes per token": 0.02}[measure.name]
         assert stated[measure.name, measure.on] == pytest.approx(measure.value, abs=near)
 
@@ -34,6 +34,6 @@ def test_the_drafts_card_states_what_is_measured() -> None:
 def test_vectors_in_context_are_measured_again() -> None:
     checkpoint = checkpoints.load("atlas-distilbert")
     lines = [Line(number, "", text) for number, text in enumerate(sentences(), 1)]
-    found = words(lines, lambda text: read_states(checkpoint, text))
-    again = [anisotropy_baseline(vectors, found.lines) for vectors in found.vectors]
-    assert again == pytest.approx([one.baseline for one in precomputed.layers("atlas-distilbert")], abs=2e-4)
+    occurrences = words(lines, lambda text: read_states(checkpoint, text))
+    again = [anisotropy_baseline(vectors, occurrences.lines) for vectors in occurrences.vectors]
+    assert again == pytest.approx([layer.baseline for layer in precomputed.layers("atlas-distilbert")], abs=2e-4)

@@ -33,8 +33,8 @@ def output(*command: str) -> str:
 def tool(*names: str) -> str:
     """The first of some programs that is here, beside this Python or on the path."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    found = next((there for name in names if (there := shutil.which(name, path=path))), None)
-    return found or pytest.skip(f"needs {names[0]}")
+    result = next((there for name in names if (there := shutil.which(name, path=path))), None)
+    return result or pytest.skip(f"needs {names[0]}")
 
 
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
@@ -55,7 +55,7 @@ def test_every_manifest_fits_the_schema_of_its_kind() -> None:
 
 
 def test_kustomize_puts_them_together() -> None:
-    built = [one["kind"] for one in yaml.safe_load_all(output(tool("kubectl"), "kustomize", str(KUBERNETES)))]
+    built = [entry["kind"] for entry in yaml.safe_load_all(output(tool("kubectl"), "kustomize", str(KUBERNETES)))]
     assert sorted(built) == ["Deployment", "HorizontalPodAutoscaler", "Ingress", "PodDisruptionBudget", "Service"]
 
 

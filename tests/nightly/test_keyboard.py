@@ -61,8 +61,8 @@ BEGIN = """
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("keyboard")
-    with running_app(folder, folder) as own:
-        yield own
+    with running_app(folder, folder) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -29,15 +29,15 @@ def values(step) -> dict[str, float]:
     check = step.check
     if isinstance(check, Prediction):
         best = check.best(1_000)
-        found = zip((token.strip() for token in best.tokens), best.probabilities, strict=True)
+        result = zip((token.strip() for token in best.tokens), best.probabilities, strict=True)
     elif isinstance(check, Attended):
-        own, row = check.row()
-        found = zip(own.key_tokens, row, strict=True)
+        attention_map, row = check.row()
+        result = zip(attention_map.key_tokens, row, strict=True)
     else:
         every = [row for row in rows((checkpoints.get(check.model),)) if check.relation in (None, row.relation)]
-        found = ((f"{r.layer}-{r.head}", r.right if check.relation else r.score(check.score)) for r in every)
+        result = ((f"{r.layer}-{r.head}", r.right if check.relation else r.score(check.score)) for r in every)
     return {
-        name: value for name, value in found if name in {option.text for option in step.options} and value is not None
+        name: value for name, value in result if name in {option.text for option in step.options} and value is not None
     }
 
 

@@ -72,8 +72,8 @@ class Pair:
 
     def sessions(self, name: str) -> int:
         """Open tabs of a process."""
-        found = re.search(r"^atlas_sessions (\d+)", get(f"{self.inside(name)}/metrics")[1], re.MULTILINE)
-        return int(found[1]) if found else 0
+        match = re.search(r"^atlas_sessions (\d+)", get(f"{self.inside(name)}/metrics")[1], re.MULTILINE)
+        return int(match[1]) if match else 0
 
     def stop(self) -> None:
         for process in (self.proxy, *self.apps.values()):
@@ -103,10 +103,10 @@ def test_a_browser_stays_with_one_process_and_goes_on_with_the_other(pair: Pair)
             page.goto(f"{pair.address}/encoder", timeout=WAIT)
             expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
             homes |= {name for name in PORT if pair.sessions(name)}
-            (cookie,) = (one for one in context.cookies() if one["name"] == "atlas_visitor")
+            (cookie,) = (entry for entry in context.cookies() if entry["name"] == "atlas_visitor")
             page.reload()
             expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT)
-            (same,) = (one for one in context.cookies() if one["name"] == "atlas_visitor")
+            (same,) = (entry for entry in context.cookies() if entry["name"] == "atlas_visitor")
             assert same["value"] == cookie["value"]
             context.close()
         assert homes == set(PORT), "visitors are divided among the processes"

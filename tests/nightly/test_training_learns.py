@@ -50,16 +50,16 @@ def curve(folder: Path) -> list[dict[str, str]]:
 def test_a_run_that_is_killed_repeatedly_has_the_same_curve(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, runs.__file__, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    assert found["status"] == 0
-    assert found["kills"] == runs.KILLS
-    assert found["steps"] == sorted(found["steps"])
-    assert 0 < found["steps"][-2] < runs.STEPS == found["steps"][-1]  # it went on, not over
-    whole, cut = curve(tmp_path / "whole"), curve(tmp_path / "cut")
-    assert len(whole) == len(cut) == 20  # ten measurements of two numbers
-    for left, right in zip(whole, cut, strict=True):
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert result["status"] == 0
+    assert result["kills"] == runs.KILLS
+    assert result["steps"] == sorted(result["steps"])
+    assert 0 < result["steps"][-2] < runs.STEPS == result["steps"][-1]  # it went on, not over
+    full, cut = curve(tmp_path / "whole"), curve(tmp_path / "cut")
+    assert len(full) == len(cut) == 20  # ten measurements of two numbers
+    for left, right in zip(full, cut, strict=True):
         same = [name for name in CURVE if name not in ("minutes", "value")]
         assert [left[name] for name in same] == [right[name] for name in same]
         assert float(right["value"]) == pytest.approx(float(left["value"]), rel=1e-5, abs=1e-4)
-    assert len({row["value"] for row in whole}) > 10
+    assert len({row["value"] for row in full}) > 10
     assert sorted(path.name for path in (tmp_path / "cut").iterdir()) == ["curve.csv", "state.pt"]

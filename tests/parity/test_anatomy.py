@@ -57,12 +57,14 @@ def test_kept_trees_equal_a_fresh_build_and_print_as_torch_prints() -> None:
                 continue
             architectures.add(size.architecture)
             model = build_model(size.architecture, size.config, size.overrides)
-            found = describe(model)
-            assert kept[size.name] == json.loads(dump({size.name: found}))[size.name], (
+            tree = describe(model)
+            assert kept[size.name] == json.loads(dump({size.name: tree}))[size.name], (
                 f"{system.slug}: run python -m lab trees"
             )
-            assert found.text() == str(model)
-    built = {slug: describe(build_model(one.cls, one.config, one.overrides)) for slug, one in printed().items()}
+            assert tree.text() == str(model)
+    built = {
+        slug: describe(build_model(single.cls, single.config, single.overrides)) for slug, single in printed().items()
+    }
     assert (FOLDER / f"{SOURCE}.json").read_text(encoding="utf-8") == dump(built)
 
 

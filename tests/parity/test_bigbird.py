@@ -91,7 +91,7 @@ def test_sparse_equals_transformers_with_the_same_random_blocks(n):
         all_block_zero = library(torch.tensor([ids])).logits[0].numpy()
         for index, layer in enumerate(library.bert.encoder.layer):
             kinds = [sparsity.kinds(n, index, head) for head in range(HEADS)]
-            draws = [np.stack([np.flatnonzero(row == DRAWN) for row in own[1:-1]]) for own in kinds]
+            draws = [np.stack([np.flatnonzero(row == DRAWN) for row in kind[1:-1]]) for kind in kinds]
             layer.attention.self._bigbird_block_rand_mask_with_head = lambda draws=draws, **_: draws
         expected = library(torch.tensor([ids])).logits[0].numpy()
     assert library.bert.attention_type == "block_sparse"
@@ -167,8 +167,8 @@ def test_an_ordinary_pass_is_the_gathered_one_at_any_length_and_leaves_the_insta
     for n in (12, LONG, 1, LONG - 3, 12):
         ids = tokens(n)
         with torch.no_grad():
-            found = model(torch.tensor([ids]), torch.ones(1, n)).logits[0].numpy()
-        np.testing.assert_allclose(found, forward(make(), ids, range(n), Sparsity.of(model.config)), atol=2e-5)
+            result = model(torch.tensor([ids]), torch.ones(1, n)).logits[0].numpy()
+        np.testing.assert_allclose(result, forward(make(), ids, range(n), Sparsity.of(model.config)), atol=2e-5)
     assert (model.bert.attention_type, [type(module) for module in model.modules()]) == before
 
 
@@ -217,8 +217,8 @@ def test_a_padded_text_has_the_blocks_of_its_own_length():
 def test_a_configuration_with_full_attention_has_it():
     ids = torch.tensor([tokens(LONG)])
     with torch.no_grad():
-        found, expected = prepared("original_full")(ids).logits, make("original_full")(ids).logits
-    torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-5)
+        logits, expected = prepared("original_full")(ids).logits, make("original_full")(ids).logits
+    torch.testing.assert_close(logits, expected, atol=2e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["big_bird", "longformer"])

@@ -33,9 +33,9 @@ def test_what_the_editor_refuses_has_no_attention_layers_or_two_towers() -> None
 
 @pytest.mark.parametrize(("slug", "size"), _sizes())
 def test_the_editor_holds_every_size_to_the_last_parameter_and_part(slug: str, size: str) -> None:
-    one = tree(start(slug, size))
-    assert one.parameters == anatomy.counts(slug)[size]
-    assert by_role(one) == by_role(anatomy.tree(slug, size))
+    single = tree(start(slug, size))
+    assert single.parameters == anatomy.counts(slug)[size]
+    assert by_role(single) == by_role(anatomy.tree(slug, size))
 
 
 _NAMES = {
@@ -207,5 +207,5 @@ def test_what_a_token_uses_is_what_the_records_computed() -> None:
     assert used(mixtral) == 46_702_792_704 - 32 * 6 * each
     shared = mixtral.changed(shared=True)
     assert used(shared) == tree(shared).parameters - 6 * each
-    two = start("t5").changed(experts=4, active=1)
-    assert used(two) == tree(two).parameters - 3 * 12 * 2 * 512 * 2048
+    mixture = start("t5").changed(experts=4, active=1)
+    assert used(mixture) == tree(mixture).parameters - 3 * 12 * 2 * 512 * 2048

@@ -111,7 +111,7 @@ def test_the_operations_of_two_towers_are_those_that_torch_counts(monkeypatch: p
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         model(input_ids=_ids(TOKENS), pixel_values=torch.zeros(1, 3, 12, 12))
     cosine = 2 * 16  # the one pair, compared
-    assert counter.get_total_flops() - cosine == sum(one.forward.total for one in towers("clip"))
+    assert counter.get_total_flops() - cosine == sum(tower.forward.total for tower in towers("clip"))
 
 
 def test_the_operations_of_a_word_of_elmo_are_those_that_torch_counts() -> None:
@@ -135,11 +135,11 @@ def _ids(count: int) -> torch.Tensor:
 def test_the_operations_of_a_pass_are_those_that_torch_counts(case: str) -> None:
     model, shape, root = _built(case)
     two_sided = shape.two_sided
-    given = {"input_ids": _ids(SOURCE if two_sided else TOKENS)}
+    inputs = {"input_ids": _ids(SOURCE if two_sided else TOKENS)}
     if two_sided:
-        given["decoder_input_ids"] = _ids(TOKENS)
+        inputs["decoder_input_ids"] = _ids(TOKENS)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        model(**given, **({} if shape.kind == "encoder" else {"use_cache": False}))
+        model(**inputs, **({} if shape.kind == "encoder" else {"use_cache": False}))
     poolers = [module for name, module in model.named_modules() if name.split(".")[-1] == "pooler"]
     once = sum(2 * weight.numel() for pooler in poolers for weight in pooler.parameters() if weight.dim() > 1)
     work = forward(shape, root, TOKENS, SOURCE if two_sided else 0)
@@ -178,9 +178,9 @@ def test_a_token_pays_for_the_experts_that_it_uses() -> None:
         model = t.MixtralForCausalLM(config)
     root = describe(model)
     shape = shape_of_config(config, "MixtralForCausalLM", "decoder", root)
-    one = 2 * 3 * 32 * 64 * 2 + 2 * 32 * 8  # two experts of three matrices, and the router
+    single = 2 * 3 * 32 * 64 * 2 + 2 * 32 * 8  # two experts of three matrices, and the router
     attention = 2 * (32 * 32 + 2 * 32 * 16 + 32 * 32)
-    assert forward(shape, root, 1).matrices == 3 * (one + attention) + 2 * 32 * 97
+    assert forward(shape, root, 1).matrices == 3 * (single + attention) + 2 * 32 * 97
 
 
 def test_deepseek_keeps_a_latent_and_a_rotary_key() -> None:

@@ -57,9 +57,9 @@ def test_any_combination_in_the_order_of_generate(
     seed: int, spread: float, length: int, chosen: dict[rules.Rule, float | None]
 ) -> None:
     on = {rule: value for rule, value in chosen.items() if value is not None}
-    whole = {rule: int(value) if rule in ("top_k", "no_repeat") else value for rule, value in on.items()}
+    full = {rule: int(value) if rule in ("top_k", "no_repeat") else value for rule, value in on.items()}
     scores, before = scores_of(seed, spread), before_of(seed, length)
-    ours = rules.chain(scores, Decoding("sample", **whole), before)  # type: ignore[arg-type]
+    ours = rules.chain(scores, Decoding("sample", **full), before)  # type: ignore[arg-type]
     same(ours, processors(on)(torch.tensor([before]), scores[None])[0])
 
 
@@ -111,14 +111,14 @@ def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: 
 @pytest.mark.parametrize("alpha", [-1.0, 0.5, 2.0])
 def test_length_penalty(alpha: float) -> None:
     ends = list(range(30, 60))
-    found = set()
+    result = set()
     for seed in range(4):
         checkpoint = random_checkpoint("gpt2", seed, ends)
         ours = tree(checkpoint, begun(checkpoint, False), Decoding("beam", length_penalty=alpha, max_new_tokens=10))
         theirs = library_ids(checkpoint, False, do_sample=False, num_beams=4, length_penalty=alpha, max_new_tokens=10)
         assert ours.ids == unpadded(theirs, ends)
-        found.add(len(ours.ids))
-    assert len(found) > 1, "else no length was chosen"
+        result.add(len(ours.ids))
+    assert len(result) > 1, "else no length was chosen"
 
 
 @pytest.mark.parametrize("beams", [1, 3])
@@ -168,10 +168,10 @@ def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) 
         single = list(steps(checkpoint, start, decoding))
         assert [s.ids for s in rows[row]] == [s.ids for s in single]
         assert rows[row][-1].reason == single[-1].reason != ""
-        for one, other in zip(rows[row], single, strict=True):
-            assert one.spread.surprisal == pytest.approx(other.spread.surprisal, abs=1e-3)
-            assert one.spread.remaining == other.spread.remaining
-            assert one.token.processed == pytest.approx(other.token.processed, abs=1e-4)
+        for first, other in zip(rows[row], single, strict=True):
+            assert first.spread.surprisal == pytest.approx(other.spread.surprisal, abs=1e-3)
+            assert first.spread.remaining == other.spread.remaining
+            assert first.token.processed == pytest.approx(other.token.processed, abs=1e-4)
 
 
 def test_a_row_stops_at_the_last_position() -> None:
@@ -202,29 +202,31 @@ def test_the_inspected_step_has_the_probabilities_of_generate() -> None:
     )
     ids = out.sequences[0, len(PROMPT) :].tolist()
     for step, scores in enumerate(out.scores):
-        found = apply_at(
+        result = apply_at(
             checkpoint, start, ids[:step], "top_p", 0.9, [("top_k", 30), ("temperature", 0.7), ("penalty", 1.3)], 200
         )
         expected = scores[0].softmax(-1)
-        for row in found.rows:
+        for row in result.rows:
             assert row.after == pytest.approx(float(expected[row.id]), abs=1e-5)
-        assert sum(row.after for row in found.rows) == pytest.approx(1, abs=1e-4)
-        assert found.summary.remaining == int((expected > 0).sum())
+        assert sum(row.after for row in result.rows) == pytest.approx(1, abs=1e-4)
+        assert result.summary.remaining == int((expected > 0).sum())
     assert list(processors(settings))
 
 
 def test_rules_by_themselves_and_the_rest_of_the_vocabulary() -> None:
     checkpoint = random_checkpoint("gpt2", 2)
     start = begun(checkpoint, False)
-    own = scores_at(checkpoint, start, (5, 6)).softmax(-1)
+    probabilities = scores_at(checkpoint, start, (5, 6)).softmax(-1)
     (cut,) = summarize_rules(checkpoint, start, (5, 6), [("top_k", 10)])
     assert (cut.remaining, cut.of) == (10, 120)
-    assert cut.mass == pytest.approx(float(own.topk(10).values.sum()), abs=1e-5)
-    found = apply_at(checkpoint, start, (5, 6), "top_k", 10, count=7)
-    assert [row.reached for row in found.rows] == pytest.approx(own.topk(7).values.cumsum(0).tolist(), abs=1e-5)
-    assert found.rest[0] == 113
-    assert found.rest[1] == pytest.approx(1 - float(own.topk(7).values.sum()), abs=1e-5)
-    assert found.rest[2] == pytest.approx(1 - float(own.topk(7).values.sum()) / cut.mass, abs=1e-4)
+    assert cut.mass == pytest.approx(float(probabilities.topk(10).values.sum()), abs=1e-5)
+    result = apply_at(checkpoint, start, (5, 6), "top_k", 10, count=7)
+    assert [row.reached for row in result.rows] == pytest.approx(
+        probabilities.topk(7).values.cumsum(0).tolist(), abs=1e-5
+    )
+    assert result.rest[0] == 113
+    assert result.rest[1] == pytest.approx(1 - float(probabilities.topk(7).values.sum()), abs=1e-5)
+    assert result.rest[2] == pytest.approx(1 - float(probabilities.topk(7).values.sum()) / cut.mass, abs=1e-4)
 
 
 @pytest.mark.parametrize("beams", [1, 2, 4])

@@ -30,45 +30,49 @@ from tests.tinyfamilies import BART, PLAIN, answer_of, text_for
 
 
 def check_scores(checkpoint: Checkpoint) -> None:
-    given = inputs_of(checkpoint)
-    expected, found = of_the_library(checkpoint, given), scores(checkpoint, given)
-    assert found.keys() == expected.keys()
+    inputs = inputs_of(checkpoint)
+    expected, recomputed = of_the_library(checkpoint, inputs), scores(checkpoint, inputs)
+    assert recomputed.keys() == expected.keys()
     for kind, weights in expected.items():
-        assert found[kind].shape == weights.shape
+        assert recomputed[kind].shape == weights.shape
         assert np.abs(weights - 1 / weights.shape[-1]).max() > 1e-3  # there is something to tell apart
-        for layer, score, own in zip(attention_layers(checkpoint)[kind], found[kind], weights, strict=True):
+        for layer, score, weight in zip(attention_layers(checkpoint)[kind], recomputed[kind], weights, strict=True):
             sinks = getattr(checkpoint.model.get_submodule(layer.module), "sinks", None)
             sink = np.full((layer.heads, 1, 1), -np.inf) if sinks is None else sinks.numpy()[:, None, None]
             with_sink = np.concatenate([score, np.broadcast_to(sink, (*score.shape[:2], 1))], axis=-1)
-            np.testing.assert_allclose(softmax(with_sink)[..., :-1], own, atol=1e-5)
+            np.testing.assert_allclose(softmax(with_sink)[..., :-1], weight, atol=1e-5)
 
 
 def check_maps(checkpoint: Checkpoint) -> None:
     seq2seq = checkpoint.spec.kind == "seq2seq-lm"
     trace = capture(checkpoint, PLAIN, target="The dog sat on the mat." if seq2seq else None, vectors=True)
     assert len(trace.maps) == (3 if seq2seq else 1)
-    for found in trace.maps:
-        assert found.queries.shape[:3] == found.weights.shape[:3]
-        assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
-        sums = found.weights.sum(-1)
-        if "Rows sum to less than one" in found.note:
+    for attention_map in trace.maps:
+        assert attention_map.queries.shape[:3] == attention_map.weights.shape[:3]
+        assert attention_map.keys.shape[:3] == (*attention_map.weights.shape[:2], attention_map.weights.shape[3])
+        sums = attention_map.weights.sum(-1)
+        if "Rows sum to less than one" in attention_map.note:
             assert sums.min() < 0.99
             assert sums.max() < 1
         else:
             np.testing.assert_allclose(sums, 1.0, atol=1e-4)
-        seen = True if found.allowed is None else np.broadcast_to(found.allowed, found.weights.shape)
-        np.testing.assert_array_equal(found.weights > 0, seen)
+        seen = (
+            True
+            if attention_map.allowed is None
+            else np.broadcast_to(attention_map.allowed, attention_map.weights.shape)
+        )
+        np.testing.assert_array_equal(attention_map.weights > 0, seen)
 
 
 def check_heads(checkpoint: Checkpoint) -> None:
     question = inputs(checkpoint, text_for(checkpoint), step=0)
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, set({head.kind: head for head in every}.values()), set(every)]
-    found = ask(question, len(off), edits=without(checkpoint, off)).logs
+    logs = ask(question, len(off), edits=without(checkpoint, off)).logs
     for row, heads in enumerate(off):
         expected = answer_of(mutilated(checkpoint, heads), question)
-        torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
-        assert row == 0 or not torch.allclose(found[row], found[0], atol=1e-4), "nothing was switched off"
+        torch.testing.assert_close(logs[row], expected, atol=2e-4, rtol=1e-4)
+        assert row == 0 or not torch.allclose(logs[row], logs[0], atol=1e-4), "nothing was switched off"
     assert ablate_heads(checkpoint, text_for(checkpoint), every[:1]).bits >= 0
 
 
@@ -94,9 +98,9 @@ def check_kept(checkpoint: Checkpoint) -> None:
     model = checkpoint.model
     assert model.config._attn_implementation == "eager"
     assert not any("_attends" in vars(module) for module in model.modules())
-    given = inputs_of(checkpoint)
+    inputs = inputs_of(checkpoint)
     with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
-        scores_by_layer(Inputs(checkpoint, given, ()))
+        scores_by_layer(Inputs(checkpoint, inputs, ()))
     assert len(capture(checkpoint, PLAIN).maps) == 1
 
 
@@ -106,8 +110,8 @@ def test_weights_that_are_not_the_librarys_are_refused(monkeypatch: pytest.Monke
     library = sys.modules[type(model).__module__]
     eager = library.eager_attention_forward  # type: ignore[attr-defined]
 
-    def doubled(module: Any, query: Any, *rest: Any, **more: Any) -> Any:
-        return eager(module, query * 2, *rest, **more)
+    def doubled(module: Any, query: Any, *others: Any, **more: Any) -> Any:
+        return eager(module, query * 2, *others, **more)
 
     monkeypatch.setattr(library, "eager_attention_forward", doubled)
     check_kept(checkpoint_of("decoder phi3", model))
@@ -153,10 +157,10 @@ def test_calls_of_a_module_are_its_layers_in_turn(name: str) -> None:
     kind, settings, count = TURNS[name]
     checkpoint = tinyhosts.build(name, kind, settings)
     assert len(attention_layers(checkpoint)["decoder"]) == count
-    given = inputs_of(checkpoint)
-    expected, found = of_the_library(checkpoint, given), scores(checkpoint, given)
+    inputs = inputs_of(checkpoint)
+    expected, recomputed = of_the_library(checkpoint, inputs), scores(checkpoint, inputs)
     for of_kind, weights in expected.items():
-        np.testing.assert_allclose(softmax(found[of_kind]), weights, atol=1e-5)
+        np.testing.assert_allclose(softmax(recomputed[of_kind]), weights, atol=1e-5)
         assert np.abs(weights[0] - weights[1]).max() > 1e-3
     heads = heads_of(checkpoint)
     assert ablate_heads(checkpoint, PLAIN, heads[-1:]).bits > 0
@@ -166,13 +170,13 @@ def test_a_sink_that_scales_the_output_is_seen_in_the_weights() -> None:
     """The library returns Granite's weights without its sinks; what a head puts out is their sum with them."""
     settings = tinyhosts.SHARED | {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
     checkpoint = tinyhosts.build("decoder granite_swa", "causal-lm", settings)
-    found = capture(checkpoint, PLAIN).decoder
-    assert found is not None
+    decoder = capture(checkpoint, PLAIN).decoder
+    assert decoder is not None
     ids = torch.tensor([checkpoint.tokenizer(PLAIN)["input_ids"]])
     expected = of_the_library(checkpoint, {"input_ids": ids})["decoder"]
-    assert found.weights.sum(-1).max() < 1
-    assert "every head has a sink" in found.note
-    np.testing.assert_allclose(found.weights / found.weights.sum(-1, keepdims=True), expected, atol=1e-5)
+    assert decoder.weights.sum(-1).max() < 1
+    assert "every head has a sink" in decoder.note
+    np.testing.assert_allclose(decoder.weights / decoder.weights.sum(-1, keepdims=True), expected, atol=1e-5)
 
 
 def test_layers_that_share_a_module_are_not_told_apart() -> None:
@@ -193,52 +197,55 @@ def test_a_model_is_as_before(name: str) -> None:
     assert torch.equal(torch.get_rng_state(), generator)
     for key, value in (*model.named_parameters(), *model.named_buffers()):
         assert torch.equal(value, numbers[key]), key
-    given = inputs_of(checkpoint)
+    inputs = inputs_of(checkpoint)
     answers = []
-    for one in (model, library):
+    for entry in (model, library):
         torch.manual_seed(0)  # some hash at random
         with torch.inference_mode():
-            answers.append(one(**given).logits)
+            answers.append(entry(**inputs).logits)
     torch.testing.assert_close(*answers, atol=1e-4, rtol=1e-5)
 
 
 def test_layers_are_found_once() -> None:
     checkpoint = tinyhosts.make("decoder qwen3")
-    found = attention_layers(checkpoint)
-    assert [layer.module for layer in found["decoder"]] == [f"model.layers.{i}.self_attn" for i in range(2)]
-    assert {layer.heads for layer in found["decoder"]} == {4}
+    layers_by_kind = attention_layers(checkpoint)
+    assert [layer.module for layer in layers_by_kind["decoder"]] == [f"model.layers.{i}.self_attn" for i in range(2)]
+    assert {layer.heads for layer in layers_by_kind["decoder"]} == {4}
     passes: list[Any] = []
     handle = checkpoint.model.register_forward_pre_hook(lambda _, inputs: passes.append(inputs))
     again = Checkpoint(checkpoint.model, checkpoint.tokenizer, checkpoint.spec)
     handle.remove()
-    assert attention_layers(again) is found
+    assert attention_layers(again) is layers_by_kind
     assert not passes
 
 
 def test_visitors_read_one_model_at_once() -> None:
     checkpoint = tinyhosts.make("decoder gpt_oss")
-    given = inputs_of(checkpoint)
+    inputs = inputs_of(checkpoint)
     interface = transformers.AttentionInterface()
     functions = {name: interface[name] for name in interface if name != NAME}
 
     def read() -> Any:
         with torch.inference_mode():
-            return torch.cat(checkpoint.model(**given, output_attentions=True).attentions).numpy()
+            return torch.cat(checkpoint.model(**inputs, output_attentions=True).attentions).numpy()
 
     before = read()
     with ThreadPoolExecutor(2) as pool:  # one visitor looks inside while another only reads
-        looks = [pool.submit(scores_by_layer, Inputs(checkpoint, given, ())) for _ in range(4)]
+        looks = [pool.submit(scores_by_layer, Inputs(checkpoint, inputs, ())) for _ in range(4)]
         reads = [pool.submit(read) for _ in range(4)]
         for look, weights in zip(looks, reads, strict=True):
             np.testing.assert_array_equal(weights.result(), before)
-            own = torch.stack([layer.weights for _, layer in look.result()["decoder"]])
-            np.testing.assert_array_equal(own.numpy(), before)
+            layer_weights = torch.stack([layer.weights for _, layer in look.result()["decoder"]])
+            np.testing.assert_array_equal(layer_weights.numpy(), before)
     assert {name: interface[name] for name in interface if name != NAME} == functions
 
 
 def test_what_the_score_is_beside_the_product_is_said() -> None:
     def notes(name: str, target: str | None = None) -> list[str]:
-        return [found.note for found in capture(tinyhosts.make(name), PLAIN, target=target, vectors=True).maps]
+        return [
+            attention_map.note
+            for attention_map in capture(tinyhosts.make(name), PLAIN, target=target, vectors=True).maps
+        ]
 
     (gpt_oss,), (gemma2,) = notes("decoder gpt_oss"), notes("decoder gemma2")
     for note in (gpt_oss, gemma2):

@@ -115,11 +115,11 @@ def test_forced_tokens_are_read_as_if_one_by_one(name: str, rewriting: bool, cou
     free = _ours(checkpoint, rewriting, Decoding(max_new_tokens=44))
     again = _ours(checkpoint, rewriting, Decoding(max_new_tokens=44), forced=free[-1].ids[:count])
     assert again[-1].ids == free[-1].ids
-    for one, other in zip(free, again, strict=True):
-        assert one.token.probability == pytest.approx(other.token.probability, abs=1e-4)
-        assert one.spread is not None
+    for first, other in zip(free, again, strict=True):
+        assert first.token.probability == pytest.approx(other.token.probability, abs=1e-4)
+        assert first.spread is not None
         assert other.spread is not None
-        assert one.spread.entropy == pytest.approx(other.spread.entropy, abs=1e-3)
+        assert first.spread.entropy == pytest.approx(other.spread.entropy, abs=1e-3)
 
 
 def test_some_beam_case_ends_early_and_differs_from_greedy() -> None:
@@ -182,14 +182,14 @@ def test_greedy_text_is_the_same_and_rounds_add_up(ahead: int, ends: int | None)
         large = model(seed, 24, ends)
         wanted = plain(large, PROMPT, 20)
         for draft in (noisy(large, 0.0), noisy(large, 0.05), noisy(large, 0.3), model(9, 8)):
-            found = generate_with_draft(large, draft, PROMPT, 20, ahead=ahead)
-            assert list(found.ids) == wanted
-            for one in found.rounds:
-                assert len(one.drafted) <= ahead
-                assert one.written[: one.accepted] == one.drafted[: one.accepted]
-                assert len(one.written) == one.accepted + 1
-                seen.add((one.accepted == 0, one.accepted == ahead))
-            assert found.passes_per_token == len(found.rounds) / len(found.ids)
+            result = generate_with_draft(large, draft, PROMPT, 20, ahead=ahead)
+            assert list(result.ids) == wanted
+            for entry in result.rounds:
+                assert len(entry.drafted) <= ahead
+                assert entry.written[: entry.accepted] == entry.drafted[: entry.accepted]
+                assert len(entry.written) == entry.accepted + 1
+                seen.add((entry.accepted == 0, entry.accepted == ahead))
+            assert result.passes_per_token == len(result.rounds) / len(result.ids)
     assert {(True, False), (False, True)} <= seen, "else all was accepted, or all rejected"
 
 
@@ -203,30 +203,30 @@ def alone(large: Checkpoint, length: int, **rules: Any) -> tuple[GenerationStep,
 def test_its_bits_are_those_of_plain_decoding_and_a_refused_token_has_its_own() -> None:
     """Written tokens against the loop that takes one token at a time; rejected ones against one pass up to them."""
     large = model(3, 24)
-    found = generate_with_draft(large, noisy(large, 0.3), PROMPT, 20, ahead=3)
-    rounds = bits(large, PROMPT, found)
-    written = [one for round_ in rounds for one in round_.written]
+    result = generate_with_draft(large, noisy(large, 0.3), PROMPT, 20, ahead=3)
+    rounds = bits(large, PROMPT, result)
+    written = [single for round_ in rounds for single in round_.written]
     spreads = [step.spread for step in alone(large, 20)]
-    assert [one.surprisal for one in written] == pytest.approx([s.surprisal for s in spreads if s], abs=1e-4)
-    assert [one.entropy for one in written] == pytest.approx([s.entropy for s in spreads if s], abs=1e-4)
+    assert [single.surprisal for single in written] == pytest.approx([s.surprisal for s in spreads if s], abs=1e-4)
+    assert [single.entropy for single in written] == pytest.approx([s.entropy for s in spreads if s], abs=1e-4)
     before, rejected = list(PROMPT), 0
-    for round_, one in zip(found.rounds, rounds, strict=True):
-        assert (one.rejected is None) == (round_.accepted == len(round_.drafted))
-        if one.rejected is not None:
+    for round_, single in zip(result.rounds, rounds, strict=True):
+        assert (single.rejected is None) == (round_.accepted == len(round_.drafted))
+        if single.rejected is not None:
             rejected += 1
             read = torch.tensor([[*before, *round_.drafted[: round_.accepted]]])
             chances = large.model(read).logits[0, -1].softmax(-1)
             wrong, right = round_.drafted[round_.accepted], round_.written[-1]
-            assert one.rejected.surprisal == pytest.approx(-math.log2(chances[wrong].item()), abs=1e-4)
-            assert one.rejected.surprisal >= -math.log2(chances[right].item()), "greedy decoding takes the likeliest"
+            assert single.rejected.surprisal == pytest.approx(-math.log2(chances[wrong].item()), abs=1e-4)
+            assert single.rejected.surprisal >= -math.log2(chances[right].item()), "greedy decoding takes the likeliest"
         before += round_.written
     assert rejected, "else none was rejected"
 
 
 def test_a_text_that_ends_with_an_accepted_token_has_nothing_refused_behind_it() -> None:
     large = model(0, 24)
-    found = Drafted((Round((5, 6, 7), 2, (5, 6)),))
-    (only,) = bits(large, PROMPT, found)
+    result = Drafted((Round((5, 6, 7), 2, (5, 6)),))
+    (only,) = bits(large, PROMPT, result)
     assert len(only.written) == 2
     assert only.rejected is None
 
@@ -238,9 +238,9 @@ def test_penalties_hold_and_the_greedy_text_is_still_that_of_plain_decoding() ->
         wanted = plain(large, PROMPT, 20, common=Decoding(**rules))
         assert tuple(wanted) == alone(large, 20, **rules)[-1].ids
         for draft in (noisy(large, 0.0), noisy(large, 0.05), model(9, 8)):
-            found = generate_with_draft(large, draft, PROMPT, 20, ahead=3, common=Decoding(**rules))
-            assert list(found.ids) == wanted
-            assert not found.stopped
+            result = generate_with_draft(large, draft, PROMPT, 20, ahead=3, common=Decoding(**rules))
+            assert list(result.ids) == wanted
+            assert not result.stopped
         changed += wanted != plain(large, PROMPT, 20)
     assert changed, "else the rules had nothing to do"
 
@@ -259,13 +259,13 @@ def test_a_text_to_stop_at_ends_it_with_the_token_that_completes_it(ahead: int) 
             wanted = alone(large, 20, stop=(stop,))
             assert list(wanted[-1].ids) == plain(large, PROMPT, 20, common=Decoding(stop=(stop,)))
             for draft in (noisy(large, 0.0), noisy(large, 0.05)):
-                found = generate_with_draft(
+                result = generate_with_draft(
                     large, draft, PROMPT, 20, ahead=ahead, common=Decoding(stop=(stop, "no such text"))
                 )
-                assert found.ids == wanted[-1].ids
-                assert found.stopped
-                assert len(found.ids) <= at + 1
-                last = found.rounds[-1]
+                assert result.ids == wanted[-1].ids
+                assert result.stopped
+                assert len(result.ids) <= at + 1
+                last = result.rounds[-1]
                 assert last.written[: last.accepted] == last.drafted[: last.accepted]
                 assert len(last.drafted) <= max(ahead, len(last.written))
                 places.add(len(last.written) - last.accepted)
@@ -299,9 +299,9 @@ def test_what_is_drafted_behind_a_stop_counts_for_nothing_by_hand() -> None:
 
 def test_a_draft_like_the_large_model_is_always_accepted() -> None:
     large = model(2, 24)
-    found = generate_with_draft(large, noisy(large, 0.0), PROMPT, 20, ahead=4)
-    assert found.rate == 1
-    assert found.passes == 4  # 20 tokens in rounds of 4 + 1
+    result = generate_with_draft(large, noisy(large, 0.0), PROMPT, 20, ahead=4)
+    assert result.rate == 1
+    assert result.passes == 4  # 20 tokens in rounds of 4 + 1
 
 
 def test_models_that_visitors_share_stay_as_they_were() -> None:
@@ -319,9 +319,9 @@ def test_the_seed_decides_and_other_generators_are_unchanged() -> None:
     torch.manual_seed(123)
     expected_next = torch.rand(1)
     torch.manual_seed(123)
-    one = generate_with_draft(large, small, PROMPT, 16, temperature=1.0, seed=4)
+    single = generate_with_draft(large, small, PROMPT, 16, temperature=1.0, seed=4)
     assert torch.equal(torch.rand(1), expected_next)
-    assert generate_with_draft(large, small, PROMPT, 16, temperature=1.0, seed=4) == one
+    assert generate_with_draft(large, small, PROMPT, 16, temperature=1.0, seed=4) == single
     assert len({generate_with_draft(large, small, PROMPT, 16, temperature=1.0, seed=seed).ids for seed in range(4)}) > 1
 
 
@@ -337,11 +337,11 @@ def test_sampled_tokens_are_distributed_as_the_large_models() -> None:
     with torch.inference_mode():
         scores = large.model(torch.tensor([prompt])).logits[0, -1]
         chances = (apply(scores, "penalty", penalty, prompt) / 2).softmax(-1)
-    found = (
+    drafteds = (
         generate_with_draft(large, small, prompt, 2, ahead=1, temperature=2.0, seed=s, common=common)
         for s in range(DRAWS)
     )
-    counts = Counter(one.ids[0] for one in found)
+    counts = Counter(entry.ids[0] for entry in drafteds)
     for token, chance in enumerate(chances.tolist()):
         assert counts[token] / DRAWS == pytest.approx(chance, abs=4 * (chance * (1 - chance) / DRAWS) ** 0.5 + 0.002)
 
@@ -359,14 +359,14 @@ def test_a_visitor_can_stop_after_any_round() -> None:
 
     with pytest.raises(Stopped):
         generate_with_draft(model(0, 24), model(3, 8), PROMPT, 20, on_round=told)
-    assert [one.passes for one in seen] == [1, 2]
+    assert [entry.passes for entry in seen] == [1, 2]
 
 
 def test_numbers_by_hand() -> None:
-    found = Drafted((Round((1, 2, 3), 1, (1, 9)), Round((4, 5, 6), 3, (4, 5, 6, 7)), Round((8,), 0, (2,))))
-    assert found.ids == (1, 9, 4, 5, 6, 7, 2)
-    assert (found.accepted, found.checked) == (4, 2 + 3 + 1)
-    assert found.passes_per_token == pytest.approx(3 / 7)
+    result = Drafted((Round((1, 2, 3), 1, (1, 9)), Round((4, 5, 6), 3, (4, 5, 6, 7)), Round((8,), 0, (2,))))
+    assert result.ids == (1, 9, 4, 5, 6, 7, 2)
+    assert (result.accepted, result.checked) == (4, 2 + 3 + 1)
+    assert result.passes_per_token == pytest.approx(3 / 7)
     assert expected(0.5, 2) == pytest.approx(1.75)  # 1 + 1/2 + 1/4
     assert expected(0.0, 4) == 1
     assert expected(1.0, 4) == 5

@@ -25,22 +25,22 @@ TOKENS = ["[CLS]", "the", "king", "gave", "his", "daughter", "a", "golden", "rin
 
 def _labels(slug: str, example: Example) -> torch.Tensor:
     vocabulary = checkpoints.load(slug).tokenizer
-    found = [-100 if c.target is None else int(vocabulary.convert_tokens_to_ids(c.target)) for c in example.source]
-    return torch.tensor([found])
+    result = [-100 if c.target is None else int(vocabulary.convert_tokens_to_ids(c.target)) for c in example.source]
+    return torch.tensor([result])
 
 
 @pytest.mark.parametrize("slug", ["atlas-bert", "atlas-roberta", "atlas-albert"])
 def test_masked_tokens(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
     example = masked.corrupt(TOKENS, ["well", "##ly"], np.random.default_rng(1), rate=0.5, fixed=(0, 10))
-    found = losses(checkpoint, example, "masks")
+    loss_values = losses(checkpoint, example, "masks")
     ids = torch.tensor([ids_of(checkpoint, [cell.token for cell in example.source])])
     with torch.inference_mode():
         theirs = checkpoint.model(input_ids=ids, labels=_labels(slug, example)).loss
-    assert set(found.source) == set(example.targets)
-    assert found.mean == pytest.approx(float(theirs), rel=1e-4)
-    assert found.options == checkpoint.model.config.vocab_size
-    for place in found.source.values():
+    assert set(loss_values.source) == set(example.targets)
+    assert loss_values.mean == pytest.approx(float(theirs), rel=1e-4)
+    assert loss_values.options == checkpoint.model.config.vocab_size
+    for place in loss_values.source.values():
         assert place.prediction_probability >= place.probability - 1e-6
         assert place.bits == pytest.approx(place.nats / math.log(2))
 
@@ -80,10 +80,10 @@ def test_the_next_sentence() -> None:
         label = torch.tensor([example.labels[0].answer])
         with torch.inference_mode():
             theirs = pairs.model(input_ids=ids, token_type_ids=types, labels=label).loss
-        found = losses(pairs, example, "pair")
-        assert found.labels[0].nats == pytest.approx(float(theirs), rel=1e-4)
-        assert sum(found.choices[0]) == pytest.approx(1)
-        assert found.mean is None
+        loss_values = losses(pairs, example, "pair")
+        assert loss_values.labels[0].nats == pytest.approx(float(theirs), rel=1e-4)
+        assert sum(loss_values.choices[0]) == pytest.approx(1)
+        assert loss_values.mean is None
 
 
 def test_verdicts_on_replaced_tokens() -> None:
@@ -94,9 +94,9 @@ def test_verdicts_on_replaced_tokens() -> None:
     with torch.inference_mode():
         scores = judge.model(input_ids=ids).logits
     theirs = torch.nn.functional.binary_cross_entropy_with_logits(scores[0, 1:-1], labels[0, 1:-1])
-    found = losses(judge, example, "verdicts")
-    assert set(found.source) == set(range(1, 10))
-    assert found.mean == pytest.approx(float(theirs), rel=1e-4)
+    loss_values = losses(judge, example, "verdicts")
+    assert set(loss_values.source) == set(range(1, 10))
+    assert loss_values.mean == pytest.approx(float(theirs), rel=1e-4)
 
 
 def test_no_targets_have_no_loss_and_too_many_are_refused() -> None:
@@ -122,38 +122,38 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
     bart = checkpoints.load("atlas-bart")
     sentences = [pieces(bart, "The king gave her a ring."), pieces(bart, "She went home.")]
     example = denoising.corrupt(sentences, np.random.default_rng(0), ("infill",))
-    found = live.losses(bart, example, "written")
+    losses = live.losses(bart, example, "written")
     labels = torch.tensor([bart.tokenizer.convert_tokens_to_ids([str(cell.target) for cell in example.decoder])])
     with torch.no_grad():
         # given labels alone, transformers makes the decoder's input itself: one place behind, </s> first
         expected = float(bart.model(input_ids=numbers(bart, example.source), labels=labels).loss)
-    assert found.mean == pytest.approx(expected, rel=1e-4)
-    assert not found.source
+    assert losses.mean == pytest.approx(expected, rel=1e-4)
+    assert not losses.source
     with pytest.raises(InputTooLong, match="64"):
         live.losses(bart, denoising.corrupt([["a"] * 70], np.random.default_rng(0), ("mask",)), "written")
 
 
 def test_along_an_order_each_token_is_predicted_without_those_after_it() -> None:
     xlnet = checkpoints.load("atlas-xlnet")
-    whole = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
-    order = 1 + np.random.default_rng(3).permutation(len(whole) - 2)
-    example = permutation.corrupt(whole, order.tolist(), 3, (0, len(whole) - 1))
-    found = live.losses(xlnet, example, "order")
+    full = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
+    order = 1 + np.random.default_rng(3).permutation(len(full) - 2)
+    example = permutation.corrupt(full, order.tolist(), 3, (0, len(full) - 1))
+    losses = live.losses(xlnet, example, "order")
     ids = numbers(xlnet, example.source)
     for step, place in enumerate(example.order):
         later = example.order[step:]
-        unseen = torch.zeros(1, len(whole), len(whole))
-        for row in range(len(whole)):
+        unseen = torch.zeros(1, len(full), len(full))
+        for row in range(len(full)):
             found_at = example.order.index(row) if row in example.order else 0
             unseen[0, row, list(example.order[found_at:])] = 1.0
-        where = torch.zeros(1, 1, len(whole))
+        where = torch.zeros(1, 1, len(full))
         where[0, 0, place] = 1.0
         blanked = ids.clone()
         blanked[0, list(later)] = 7  # whatever stands there and later, nobody may see it
         with torch.no_grad():
             out = xlnet.model(blanked, perm_mask=unseen, target_mapping=where, use_mems=False).logits[0, 0]
         target = int(ids[0, place])
-        assert found.source[place].nats == pytest.approx(-float(out.log_softmax(-1)[target]), rel=1e-3, abs=1e-4)
+        assert losses.source[place].nats == pytest.approx(-float(out.log_softmax(-1)[target]), rel=1e-3, abs=1e-4)
 
 
 def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
@@ -161,7 +161,7 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
     first, second = pieces(xlm, "My sister reads a book."), pieces(xlm, "Ma sœur lit un livre.")
     rng = np.random.default_rng(1)
     example = translation.corrupt(first, second, ["the"], rng, rate=0.3)
-    found = live.losses(xlm, example, "translation")
+    losses = live.losses(xlm, example, "translation")
     ids = numbers(xlm, example.source)
     half = len(first) + 2
     langs = torch.tensor(
@@ -172,23 +172,23 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
         logs = xlm.model(input_ids=ids, langs=langs, position_ids=positions).logits[0].log_softmax(-1)
     for place in example.targets:
         target = xlm.tokenizer.convert_tokens_to_ids(example.source[place].target)
-        assert found.source[place].nats == pytest.approx(-float(logs[place, target]), rel=1e-4, abs=1e-5)
+        assert losses.source[place].nats == pytest.approx(-float(logs[place, target]), rel=1e-4, abs=1e-5)
     with pytest.raises(InputUnusable):
         live.losses(checkpoints.load("atlas-bert"), example, "translation")
 
 
 def test_teacher_and_student_answer_as_each_does_alone() -> None:
     teacher, student = checkpoints.load("atlas-bert"), checkpoints.load("atlas-distilbert")
-    whole = ["[CLS]", *pieces(teacher, "The king gave his daughter a golden ring."), "[SEP]"]
-    example = masked.corrupt(whole, ["the"], np.random.default_rng(0), rate=0.3, fixed=(0, len(whole) - 1))
-    found = live.scored(teacher, student, example)
+    full = ["[CLS]", *pieces(teacher, "The king gave his daughter a golden ring."), "[SEP]"]
+    example = masked.corrupt(full, ["the"], np.random.default_rng(0), rate=0.3, fixed=(0, len(full) - 1))
+    scored = live.scored(teacher, student, example)
     ids = numbers(teacher, example.source)
     with torch.no_grad():
         plain = student.model(input_ids=ids).logits[0, list(example.targets)].numpy()
-    assert found.student == pytest.approx(plain, abs=1e-4)
-    assert found.teacher.shape == plain.shape == (len(example.targets), len(found.names))
-    assert found.states[0].shape == found.states[1].shape
-    assert [teacher.tokenizer.convert_ids_to_tokens(int(i)) for i in found.truth] == [
+    assert scored.student == pytest.approx(plain, abs=1e-4)
+    assert scored.teacher.shape == plain.shape == (len(example.targets), len(scored.names))
+    assert scored.states[0].shape == scored.states[1].shape
+    assert [teacher.tokenizer.convert_ids_to_tokens(int(i)) for i in scored.truth] == [
         example.source[place].target for place in example.targets
     ]
     with pytest.raises(InputUnusable, match="No token"):
@@ -209,10 +209,10 @@ def test_image_and_text_as_torch_has_it(temperature: float) -> None:
     labels = torch.arange(4)
     loss = (functional.cross_entropy(scores, labels) + functional.cross_entropy(scores.T, labels)) / 2
     loss.backward()
-    found = contrastive.image_text(IMAGES, TEXTS, temperature)
-    assert found.value == pytest.approx(loss.item(), abs=1e-12)
-    assert found.probability == pytest.approx(scores.softmax(1).detach().numpy(), abs=1e-12)
-    for slope, angles in zip(found.gradients, (left, right), strict=True):
+    result = contrastive.image_text(IMAGES, TEXTS, temperature)
+    assert result.value == pytest.approx(loss.item(), abs=1e-12)
+    assert result.probability == pytest.approx(scores.softmax(1).detach().numpy(), abs=1e-12)
+    for slope, angles in zip(result.gradients, (left, right), strict=True):
         assert slope == pytest.approx(angles.grad.numpy(), abs=1e-10)
 
 
@@ -229,10 +229,10 @@ def test_supervised_as_torch_has_it(temperature: float) -> None:
         for j in partners:
             loss = loss + functional.cross_entropy(row, torch.tensor([others.index(j)])) / len(partners)
     loss.backward()
-    found = contrastive.supervised(points, classes, temperature)
-    assert found.value == pytest.approx(loss.item(), abs=1e-10)
-    assert found.gradients[0] == pytest.approx(angles.grad.numpy(), abs=1e-9)
-    assert found.terms[5] == 0.0  # alone in its class
+    result = contrastive.supervised(points, classes, temperature)
+    assert result.value == pytest.approx(loss.item(), abs=1e-10)
+    assert result.gradients[0] == pytest.approx(angles.grad.numpy(), abs=1e-9)
+    assert result.terms[5] == 0.0  # alone in its class
 
 
 def test_the_three_losses_of_distillation_as_torch_has_them() -> None:
@@ -240,15 +240,15 @@ def test_the_three_losses_of_distillation_as_torch_has_them() -> None:
     teacher, student = torch.randn(2, 3, 11, dtype=torch.float64)
     truth = torch.tensor([4, 0, 10])
     states = torch.randn(2, 5, 7, dtype=torch.float64)
-    found = distillation.losses(
+    losses = distillation.losses(
         teacher.numpy(), student.numpy(), truth.numpy(), (states[0].numpy(), states[1].numpy()), 2.0
     )
     soft = functional.kl_div(
         (student / 2).log_softmax(-1), (teacher / 2).log_softmax(-1), reduction="batchmean", log_target=True
     )
-    assert found.soft.mean() == pytest.approx(4 * soft.item())
-    assert found.hard.mean() == pytest.approx(functional.cross_entropy(student, truth).item())
+    assert losses.soft.mean() == pytest.approx(4 * soft.item())
+    assert losses.hard.mean() == pytest.approx(functional.cross_entropy(student, truth).item())
     likeness = functional.cosine_similarity(states[0], states[1], dim=-1).mean().item()
-    assert found.states.mean() == pytest.approx(1 - likeness)
-    assert found.total == pytest.approx(20 * soft.item() + 2 * found.hard.mean() + 1 - likeness)
+    assert losses.states.mean() == pytest.approx(1 - likeness)
+    assert losses.total == pytest.approx(20 * soft.item() + 2 * losses.hard.mean() + 1 - likeness)
     assert np.allclose(np.exp(contrastive.log_softmax(teacher.numpy(), 2.0)), (teacher / 2).softmax(-1).numpy())

@@ -97,15 +97,15 @@ def test_the_two_streams_are_where_xlnet_puts_weights() -> None:
 def changed(model: torch.nn.Module, n: int, **more: torch.Tensor) -> Mask:
     """(n, n) whether the output at a row changes when the token of a column does."""
     ids = torch.arange(n)[None] % 20 + 5
-    found = np.zeros((n, n), dtype=np.bool_)
+    zeros = np.zeros((n, n), dtype=np.bool_)
     with torch.inference_mode():
         before = model(input_ids=ids, **more).last_hidden_state[0]
         for place in range(n):
             other = ids.clone()
             other[0, place] = 28
             after = model(input_ids=other, **more).last_hidden_state[0]
-            found[:, place] = ((after - before).abs().amax(-1) > 1e-9).numpy()
-    return found
+            zeros[:, place] = ((after - before).abs().amax(-1) > 1e-9).numpy()
+    return zeros
 
 
 def model(kind: type, config: object) -> torch.nn.Module:

@@ -25,10 +25,10 @@ def texts(checkpoint: checkpoints.Checkpoint) -> tuple[str, str]:
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_answer_depends_on_the_last_state_of_the_stack_alone(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
-    one, other = (inputs(checkpoint, text, step=0) for text in texts(checkpoint))
-    last = states(one)[-1:]
-    answers = ask_states(one, last)
-    torch.testing.assert_close(answers, ask(one).logs, atol=1e-4, rtol=1e-4)  # it is the stack that answers
+    first, other = (inputs(checkpoint, text, step=0) for text in texts(checkpoint))
+    last = states(first)[-1:]
+    answers = ask_states(first, last)
+    torch.testing.assert_close(answers, ask(first).logs, atol=1e-4, rtol=1e-4)  # it is the stack that answers
     assert torch.equal(ask_states(other, last), answers), "another text changes what the head is given"
     assert not torch.allclose(ask(other).logs, answers, atol=1e-2), "the texts have one answer"
 
@@ -56,11 +56,11 @@ def test_the_prediction_is_made_with_the_weights_that_are_shown(slug: str) -> No
     (drawn,) = capture(checkpoint, text).maps
     assert drawn.allowed is not None
     shown = {
-        Site("encoder", layer, "pattern"): lambda _, own=own: torch.from_numpy(own.copy())[None]
-        for layer, own in enumerate(drawn.weights)
+        Site("encoder", layer, "pattern"): lambda _, weight=weight: torch.from_numpy(weight.copy())[None]
+        for layer, weight in enumerate(drawn.weights)
     }
     (predicted,) = fill_mask(checkpoint, text)
-    given = checkpoint.tokenizer(text, return_tensors="pt")
-    logits = run(checkpoint.model, given, edits=shown).output.logits[0, predicted.position]
+    encoded = checkpoint.tokenizer(text, return_tensors="pt")
+    logits = run(checkpoint.model, encoded, edits=shown).output.logits[0, predicted.position]
     chances = logits.softmax(-1)[list(predicted.ids)].tolist()
     assert chances == pytest.approx(predicted.probabilities, abs=1e-5)

@@ -32,15 +32,15 @@ def test_the_probability_that_b_follows_is_the_heads_own(order: bool) -> None:
     model = tinyfamilies.build(family, family.settings | {"vocab_size": len(tokenizer)})
     part = tinyfamilies.drawn(head, family.kind, model)
     assert pairs.question(part) == ("order" if order else "next")
-    found = pairs.score_pair(part, f"  {A} ", B)
-    given = tokenizer(A, B, return_tensors="pt", return_token_type_ids=True)
-    assert given["token_type_ids"].sum() > 0
+    pair_probability = pairs.score_pair(part, f"  {A} ", B)
+    encoded = tokenizer(A, B, return_tensors="pt", return_token_type_ids=True)
+    assert encoded["token_type_ids"].sum() > 0
     with torch.no_grad():
-        out = model(**given)
+        out = model(**encoded)
     expected = (out.sop_logits if order else out.logits).softmax(-1)[0, 0]
-    assert found.probability == pytest.approx(float(expected), rel=1e-5)
-    assert found.a == A
-    assert pairs.score_pair(part, B, A).probability != pytest.approx(found.probability, rel=1e-3)
+    assert pair_probability.probability == pytest.approx(float(expected), rel=1e-5)
+    assert pair_probability.a == A
+    assert pairs.score_pair(part, B, A).probability != pytest.approx(pair_probability.probability, rel=1e-3)
     with pytest.raises(InputEmpty):
         pairs.score_pair(part, A, " \x00 ")
     with pytest.raises(InputTooLong, match="64"):
@@ -58,23 +58,23 @@ def test_second_sentences_are_lines() -> None:
 def test_the_discriminator_reads_the_generators_text(electra: tuple[Checkpoint, Checkpoint]) -> None:
     generator, discriminator = electra
     tokens = tokenize(generator, A)
-    found = replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=3)
-    assert found.masked == (2, 6)
-    assert [t.id for i, t in enumerate(found.after) if i not in found.masked] == [
-        t.id for i, t in enumerate(tokens) if i not in found.masked
+    detection = replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=3)
+    assert detection.masked == (2, 6)
+    assert [t.id for i, t in enumerate(detection.after) if i not in detection.masked] == [
+        t.id for i, t in enumerate(tokens) if i not in detection.masked
     ]
-    ids = torch.tensor([[token.id for token in found.after]])
+    ids = torch.tensor([[token.id for token in detection.after]])
     with torch.no_grad():
         expected = discriminator.model(input_ids=ids).logits[0].sigmoid()
-    assert found.probabilities == pytest.approx(expected.tolist(), rel=1e-5)
+    assert detection.probabilities == pytest.approx(expected.tolist(), rel=1e-5)
     masked = torch.tensor([[token.id for token in tokens]])
     masked[0, [2, 6]] = generator.tokenizer.mask_token_id
     with torch.no_grad():
         chances = generator.model(input_ids=masked).logits[0].softmax(-1)
-    for place, chance in zip(found.masked, found.sampled, strict=True):
-        assert chance == pytest.approx(float(chances[place, found.after[place].id]), rel=1e-4)
+    for place, chance in zip(detection.masked, detection.sampled, strict=True):
+        assert chance == pytest.approx(float(chances[place, detection.after[place].id]), rel=1e-4)
     again = replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=3)
-    assert again == found
+    assert again == detection
     others = {replaced.replace_and_detect(generator, discriminator, A, [2, 6], seed=s).after for s in range(4)}
     assert len(others) > 1
 
@@ -82,10 +82,10 @@ def test_the_discriminator_reads_the_generators_text(electra: tuple[Checkpoint, 
 def test_right_verdicts_are_counted_over_ordinary_tokens() -> None:
     tokens = tokenize(tinyfamilies.make("bert"), "the cat sat")
     changed = tuple(tokens[2] if i == 1 else token for i, token in enumerate(tokens))  # [CLS] cat cat sat [SEP]
-    found = replaced.Detection(tokens, changed, (1, 3), (0.1, 0.9), (0.9, 0.8, 0.7, 0.2, 0.9))
-    assert found.replaced == (1,)  # the guess at 3 was right, so it counts as original
-    assert found.correct() == (2, 3)  # caught at 1, wrongly accused at 2, left alone at 3
-    assert found.correct(threshold=0.75) == (3, 3)
+    detection = replaced.Detection(tokens, changed, (1, 3), (0.1, 0.9), (0.9, 0.8, 0.7, 0.2, 0.9))
+    assert detection.replaced == (1,)  # the guess at 3 was right, so it counts as original
+    assert detection.correct() == (2, 3)  # caught at 1, wrongly accused at 2, left alone at 3
+    assert detection.correct(threshold=0.75) == (3, 3)
 
 
 def test_words_are_chosen_by_the_seed_and_whole(electra: tuple[Checkpoint, Checkpoint]) -> None:
@@ -98,10 +98,10 @@ def test_words_are_chosen_by_the_seed_and_whole(electra: tuple[Checkpoint, Check
 
 
 def test_a_text_of_ones_own_has_nothing_replaced(electra: tuple[Checkpoint, Checkpoint]) -> None:
-    found = replaced.detect(electra[1], A)
-    assert found.before == found.after
-    assert found.replaced == ()
-    assert len(found.probabilities) == len(found.after)
+    detection = replaced.detect(electra[1], A)
+    assert detection.before == detection.after
+    assert detection.replaced == ()
+    assert len(detection.probabilities) == len(detection.after)
 
 
 TEXTS = (
@@ -184,5 +184,5 @@ def test_projecting_masked_positions_alone_changes_nothing(name: str) -> None:
     model = tinyfamilies.make(name).model
     ids = torch.randint(5, 85, (1, 12), generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
-        whole = model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0]
-        torch.testing.assert_close(masked_logits(model, ids, (2, 7, 8)), whole[[2, 7, 8]], atol=1e-5, rtol=1e-4)
+        logit = model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0]
+        torch.testing.assert_close(masked_logits(model, ids, (2, 7, 8)), logit[[2, 7, 8]], atol=1e-5, rtol=1e-4)

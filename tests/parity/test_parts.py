@@ -69,12 +69,12 @@ def test_the_softmax_of_the_sum_is_what_the_library_returns(
         expected = model(input_ids=ids, output_attentions=True, output_hidden_states=True)
     prepare_model(model, ("encoder",))
     with torch.inference_mode():
-        found = run_with_terms(model, ids)
-        heads = model.cls(found.states)
+        scored_pass = run_with_terms(model, ids)
+        heads = model.cls(scored_pass.states)
     for layer, attention in enumerate(expected.attentions):
-        torch.testing.assert_close(found.scores[layer].sum(0).softmax(-1), attention[0], atol=1e-5, rtol=1e-4)
-        torch.testing.assert_close(found.weights[layer], attention[0], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(found.states, expected.hidden_states[-1], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(scored_pass.scores[layer].sum(0).softmax(-1), attention[0], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(scored_pass.weights[layer], attention[0], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(scored_pass.states, expected.hidden_states[-1], atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(heads, expected.logits, atol=1e-4, rtol=1e-4)
 
 
@@ -88,8 +88,8 @@ def test_a_part_left_out_is_the_librarys_model_without_it() -> None:
         expected = model(input_ids=ids).logits  # its content-to-position term is nought
     prepare_model(model, ("encoder",))
     with torch.inference_mode():
-        found = model.cls(run_with_terms(model, ids, [part for part in COMPONENTS if part != "c2p"]).states)
-    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+        cls = model.cls(run_with_terms(model, ids, [part for part in COMPONENTS if part != "c2p"]).states)
+    torch.testing.assert_close(cls, expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("slug", [spec.slug for spec in checkpoints.available() if splits(spec)])

@@ -122,9 +122,9 @@ def test_two_threads_with_different_edits_do_not_meet() -> None:
     factors = (1.0, 0.5, 0.0)
     with ThreadPoolExecutor(3) as pool:
         results = list(pool.map(logits, factors))
-    for factor, found in zip(factors, results, strict=True):
+    for factor, result in zip(factors, results, strict=True):
         alone = run(checkpoint.model, {"input_ids": ids}, edits={site: lambda z, factor=factor: z * factor})
-        torch.testing.assert_close(found, alone.output.logits, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(result, alone.output.logits, atol=1e-6, rtol=1e-5)
     assert not torch.allclose(results[0], results[2], atol=1e-3)
 
 

@@ -49,7 +49,7 @@ def generated(made: Checkpoint, text: str, **settings: Any) -> list[int]:
 def test_alignment_equals_the_cross_attention_of_generate(pair: Checkpoint) -> None:
     request = prepare(pair, TEXT, "repair")
     ids = list(rewrite(pair, TEXT, "repair", Decoding(max_new_tokens=8)))[-1].ids
-    found = align(pair, request, ids)
+    alignment = align(pair, request, ids)
     inputs = pair.tokenizer(TOLD["repair"] + TEXT, return_tensors="pt")
     inputs.pop("token_type_ids", None)
     with torch.no_grad():
@@ -58,11 +58,11 @@ def test_alignment_equals_the_cross_attention_of_generate(pair: Checkpoint) -> N
         )
     steps = [torch.stack([layer[0, :, -1] for layer in step]) for step in out.cross_attentions]
     expected = torch.stack(steps, dim=2).numpy()  # (L, H, T, S)
-    assert found.weights.shape == expected.shape == (2, 2, len(ids), len(request.source))
-    np.testing.assert_allclose(found.weights, expected, atol=1e-5)
-    np.testing.assert_allclose(found.weights.sum(-1), 1, atol=1e-5)
-    assert [token.id for token in found.target] == list(ids)
-    assert found.weights.flags.writeable is False
+    assert alignment.weights.shape == expected.shape == (2, 2, len(ids), len(request.source))
+    np.testing.assert_allclose(alignment.weights, expected, atol=1e-5)
+    np.testing.assert_allclose(alignment.weights.sum(-1), 1, atol=1e-5)
+    assert [token.id for token in alignment.target] == list(ids)
+    assert alignment.weights.flags.writeable is False
 
 
 def test_the_shared_model_is_left_alone(pair: Checkpoint) -> None:

@@ -33,11 +33,11 @@ def targets() -> dict[str, torch.Tensor]:
 def test_states_and_answers_of_both_streams_are_the_librarys(name: str, targeted: bool, more: dict[str, Any]) -> None:
     model: Any = tinyfamilies.make(name).model
     rows = slice(None) if name == "xlnet" else slice(1)  # the library's causal mask takes a single row beside another
-    given = {"input_ids": IDS, **more, **(targets() if targeted else {})}
-    given = {part: tensor[rows] for part, tensor in given.items()}
+    inputs = {"input_ids": IDS, **more, **(targets() if targeted else {})}
+    inputs = {part: tensor[rows] for part, tensor in inputs.items()}
     with torch.inference_mode():
-        theirs = library_model(model)(**given, output_hidden_states=True)
-    recorded = run(model, given, keep=set(STATES))
+        theirs = library_model(model)(**inputs, output_hidden_states=True)
+    recorded = run(model, inputs, keep=set(STATES))
     torch.testing.assert_close(recorded.output.logits, theirs.logits, atol=1e-5, rtol=1e-5)
     kinds: Any = ("decoder", "query") if targeted else ("encoder" if name == "xlnet" else "decoder",)
     assert {site.kind for site in recorded.tensors} == set(kinds)
@@ -67,18 +67,18 @@ def test_the_sites_of_a_stream_follow_from_each_other() -> None:
 @pytest.mark.parametrize(("edited", "other"), [("decoder", "query"), ("query", "decoder")])
 def test_a_head_is_ablated_in_one_stream(edited: Any, other: Any) -> None:
     model: Any = tinyfamilies.make("xlnet").model
-    given = {"input_ids": IDS, **targets()}
+    inputs = {"input_ids": IDS, **targets()}
 
     def without(z: torch.Tensor) -> torch.Tensor:
         return z.index_fill(2, torch.tensor([1]), 0)
 
-    plain = run(model, given, keep={"resid_post", "attn_out"})
-    ablated = run(model, given, keep={"resid_post", "attn_out"}, edits={Site(edited, 0, "z"): without})
+    plain = run(model, inputs, keep={"resid_post", "attn_out"})
+    ablated = run(model, inputs, keep={"resid_post", "attn_out"}, edits={Site(edited, 0, "z"): without})
     assert not torch.allclose(ablated[edited, 0, "resid_post"], plain[edited, 0, "resid_post"])
     assert torch.equal(ablated[other, 0, "resid_post"], plain[other, 0, "resid_post"])
     passed_on = not torch.equal(ablated[other, 1, "resid_post"], plain[other, 1, "resid_post"])
     assert passed_on is (edited == "decoder")  # nothing attends to the query stream
-    assert torch.equal(run(model, given).output.logits, plain.output.logits)
+    assert torch.equal(run(model, inputs).output.logits, plain.output.logits)
 
 
 def test_the_run_of_a_long_text_is_that_of_its_segments() -> None:

@@ -26,20 +26,20 @@ DIRECT = [name for name in FAMILIES if name not in ("longformer", "reformer")]
 def inputs_of(checkpoint: Checkpoint) -> dict[str, Any]:
     """One row for any family; two segments and a language where there are some."""
     config = checkpoint.model.config
-    given: dict[str, Any] = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}
+    inputs: dict[str, Any] = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}
     if config.model_type in ("bert", "electra", "albert", "xlnet"):
-        given["token_type_ids"] = (torch.arange(IDS.shape[1]) > 8).long()[None]
+        inputs["token_type_ids"] = (torch.arange(IDS.shape[1]) > 8).long()[None]
     if config.model_type == "xlm":
-        given["langs"] = torch.full_like(IDS, 2)
+        inputs["langs"] = torch.full_like(IDS, 2)
     if config.is_encoder_decoder:
-        given["decoder_input_ids"] = IDS[:, 3:10]
-    return given
+        inputs["decoder_input_ids"] = IDS[:, 3:10]
+    return inputs
 
 
 def scores(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
     """(L, H, Q, K) by kind of attention, minus infinity where no key may be attended to."""
     read = scores_by_layer(Inputs(checkpoint, given, ()))
-    return {kind: np.stack([one.score.numpy() for _, one in layers]) for kind, layers in read.items()}
+    return {kind: np.stack([single.score.numpy() for _, single in layers]) for kind, layers in read.items()}
 
 
 def softmax(found: Any) -> Any:
@@ -54,7 +54,10 @@ def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, A
         kept = {"encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
     elif "target_mapping" in given:
         rows = given["target_mapping"][0].argmax(-1)
-        kept = {"decoder": [one for one, _ in out.attentions], "query": [one[:, :, rows] for _, one in out.attentions]}
+        kept = {
+            "decoder": [entry for entry, _ in out.attentions],
+            "query": [entry[:, :, rows] for _, entry in out.attentions],
+        }
     else:
         kept = {"decoder" if checkpoint.spec.kind == "causal-lm" else "encoder": out.attentions}
     return {kind: torch.cat(tuple(layers)).numpy() for kind, layers in kept.items()}
@@ -63,13 +66,13 @@ def of_the_library(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, A
 @pytest.mark.parametrize("name", DIRECT)
 def test_the_softmax_of_the_scores_is_what_the_model_attends_to(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
-    given = inputs_of(checkpoint)
-    expected = of_the_library(checkpoint, given)
-    found = scores(checkpoint, given)
-    assert found.keys() == expected.keys()
+    inputs = inputs_of(checkpoint)
+    expected = of_the_library(checkpoint, inputs)
+    recomputed = scores(checkpoint, inputs)
+    assert recomputed.keys() == expected.keys()
     for kind, weights in expected.items():
-        assert found[kind].shape == weights.shape
-        np.testing.assert_allclose(softmax(found[kind]), weights, atol=1e-5)
+        assert recomputed[kind].shape == weights.shape
+        np.testing.assert_allclose(softmax(recomputed[kind]), weights, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["big_bird", "longformer"])
@@ -77,13 +80,13 @@ def test_the_softmax_of_the_scores_is_what_the_model_attends_to(name: str) -> No
 def test_sparse_families_are_read_as_their_maps_are_drawn(name: str, times: int) -> None:
     checkpoint = tinyfamilies.make(name)
     text = " ".join([tinyfamilies.PLAIN] * times)
-    given = dict(checkpoint.tokenizer(text, return_tensors="pt"))
+    encoded = dict(checkpoint.tokenizer(text, return_tensors="pt"))
     drawn = capture(checkpoint, text).encoder
-    found = scores(checkpoint, given)["encoder"]
-    np.testing.assert_allclose(softmax(found), drawn.weights, atol=1e-5)
+    score = scores(checkpoint, encoded)["encoder"]
+    np.testing.assert_allclose(softmax(score), drawn.weights, atol=1e-5)
     assert (times == 1 and name == "big_bird") == (drawn.allowed is None)
     allowed = True if drawn.allowed is None else drawn.allowed
-    np.testing.assert_array_equal(np.isfinite(found), np.broadcast_to(allowed, found.shape))
+    np.testing.assert_array_equal(np.isfinite(score), np.broadcast_to(allowed, score.shape))
 
 
 def test_a_long_text_of_a_transformer_xl_is_read_in_segments_as_its_map_is_drawn() -> None:
@@ -92,23 +95,23 @@ def test_a_long_text_of_a_transformer_xl_is_read_in_segments_as_its_map_is_drawn
     drawn = capture(checkpoint, text, vectors=True).decoder
     n = len(drawn.query_tokens)
     assert n > 64 + 32
-    given = {"input_ids": checkpoint.tokenizer(text, return_tensors="pt")["input_ids"]}
+    encoded = {"input_ids": checkpoint.tokenizer(text, return_tensors="pt")["input_ids"]}
     assert drawn.queries.shape == drawn.keys.shape == (2, 2, n, 8)
-    whole = scores(checkpoint, given)["decoder"]
-    np.testing.assert_allclose(softmax(whole), drawn.weights, atol=1e-5)
-    assert np.isfinite(whole)[0, 0, -1].sum() < n
+    score = scores(checkpoint, encoded)["decoder"]
+    np.testing.assert_allclose(softmax(score), drawn.weights, atol=1e-5)
+    assert np.isfinite(score)[0, 0, -1].sum() < n
 
 
 def test_the_streams_of_xlnet_have_the_kinds_and_rows_of_their_maps() -> None:
     checkpoint = tinyfamilies.make("xlnet")
     trace = capture(checkpoint, tinyfamilies.PLAIN)
     ids = checkpoint.tokenizer(tinyfamilies.PLAIN, return_tensors="pt")["input_ids"]
-    places = [i for i, one in enumerate(ids[0].tolist()) if one not in checkpoint.tokenizer.all_special_ids]
-    given = {"input_ids": ids, **streams(ids, ranks(places, ids.shape[1]), places)}
-    found = scores(checkpoint, given)
+    places = [i for i, single in enumerate(ids[0].tolist()) if single not in checkpoint.tokenizer.all_special_ids]
+    inputs = {"input_ids": ids, **streams(ids, ranks(places, ids.shape[1]), places)}
+    recomputed = scores(checkpoint, inputs)
     for kind, drawn in (("decoder", trace.decoder), ("query", trace.query)):
-        assert found[kind].shape == drawn.weights.shape
-        np.testing.assert_allclose(softmax(found[kind]), drawn.weights, atol=1e-5)
+        assert recomputed[kind].shape == drawn.weights.shape
+        np.testing.assert_allclose(softmax(recomputed[kind]), drawn.weights, atol=1e-5)
 
 
 def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> None:
@@ -117,11 +120,11 @@ def test_xlnets_query_stream_has_queries_of_its_own_and_the_contents_keys() -> N
     hidden, where = torch.zeros(1, length, length), torch.zeros(1, 2, length)
     hidden[:, :, [4, 9]] = 1
     where[0, 0, 4] = where[0, 1, 9] = 1
-    given = inputs_of(checkpoint) | {"perm_mask": hidden, "target_mapping": where}
-    found, expected = scores(checkpoint, given), of_the_library(checkpoint, given)
+    inputs = inputs_of(checkpoint) | {"perm_mask": hidden, "target_mapping": where}
+    recomputed, expected = scores(checkpoint, inputs), of_the_library(checkpoint, inputs)
     for kind in ("decoder", "query"):
-        np.testing.assert_allclose(softmax(found[kind]), expected[kind], atol=1e-5)
-    both = scores_by_layer(Inputs(checkpoint, given, ()))
+        np.testing.assert_allclose(softmax(recomputed[kind]), expected[kind], atol=1e-5)
+    both = scores_by_layer(Inputs(checkpoint, inputs, ()))
     for (_, query), (_, content) in zip(both["query"], both["decoder"], strict=True):
         np.testing.assert_array_equal(query.key, content.key)
         assert query.query.shape == (2, 2, 8)
@@ -132,10 +135,10 @@ def test_a_memory_gives_keys_before_the_first_token() -> None:
     checkpoint = tinyfamilies.make("xlnet-left")
     with torch.inference_mode():
         before = checkpoint.model(input_ids=IDS[:, :6], use_mems=True).mems
-    given = {"input_ids": IDS[:, 6:], "mems": before}
-    found = scores(checkpoint, given)["decoder"]
-    assert found.shape[2:] == (8, 14)
-    np.testing.assert_allclose(softmax(found), of_the_library(checkpoint, given)["decoder"], atol=1e-5)
+    inputs = {"input_ids": IDS[:, 6:], "mems": before}
+    score = scores(checkpoint, inputs)["decoder"]
+    assert score.shape[2:] == (8, 14)
+    np.testing.assert_allclose(softmax(score), of_the_library(checkpoint, inputs)["decoder"], atol=1e-5)
 
 
 def test_grouped_queries_share_keys() -> None:
@@ -147,14 +150,14 @@ def test_grouped_queries_share_keys() -> None:
 
 def test_queries_of_bert_by_hand() -> None:
     checkpoint = tinyfamilies.make("bert")
-    given = inputs_of(checkpoint)
+    inputs = inputs_of(checkpoint)
     with torch.inference_mode():
-        states = library_model(checkpoint.model)(**given, output_hidden_states=True).hidden_states
-    for layer, (_, found) in enumerate(scores_by_layer(Inputs(checkpoint, given, ()))["encoder"]):
-        own: Any = checkpoint.model.bert.encoder.layer[layer].attention.self
+        states = library_model(checkpoint.model)(**inputs, output_hidden_states=True).hidden_states
+    for layer, (_, found) in enumerate(scores_by_layer(Inputs(checkpoint, inputs, ()))["encoder"]):
+        attention: Any = checkpoint.model.bert.encoder.layer[layer].attention.self
         for head in range(2):
             rows = slice(8 * head, 8 * head + 8)
-            for part, got in ((own.query, found.query), (own.key, found.key)):
+            for part, got in ((attention.query, found.query), (attention.key, found.key)):
                 expected = states[layer][0] @ part.weight[rows].T + part.bias[rows]
                 np.testing.assert_allclose(got[head], expected.numpy(), atol=1e-5)
 

@@ -63,22 +63,22 @@ def test_an_adapter_by_hand() -> None:
 
 
 def test_without_a_task_or_with_an_idle_one_the_encoder_is_as_it_was() -> None:
-    plain, given = bert(), inputs()
-    before = plain(**given).last_hidden_state
+    plain, tensors = bert(), inputs()
+    before = plain(**tensors).last_hidden_state
     model = AdapterBert(bert(), {"one": 2}, 3).eval()
-    torch.testing.assert_close(model(**given).last_hidden_state, before)
+    torch.testing.assert_close(model(**tensors).last_hidden_state, before)
     mean = torch.stack(
-        [state[: int(real.sum())].mean(0) for state, real in zip(before, given["attention_mask"], strict=True)]
+        [state[: int(real.sum())].mean(0) for state, real in zip(before, tensors["attention_mask"], strict=True)]
     )
-    torch.testing.assert_close(model.pooled(given), mean)
-    torch.testing.assert_close(model.pooled(given, "one"), mean, atol=1e-3, rtol=0)  # a start near nothing
+    torch.testing.assert_close(model.pooled(tensors), mean)
+    torch.testing.assert_close(model.pooled(tensors, "one"), mean, atol=1e-3, rtol=0)  # a start near nothing
     for adapter in model.tasks["one"].adapters:
         nn.init.zeros_(adapter.up.weight)
-    torch.testing.assert_close(model.pooled(given, "one"), mean)
+    torch.testing.assert_close(model.pooled(tensors, "one"), mean)
 
 
 def test_adapters_are_those_of_hooks_in_the_librarys_model() -> None:
-    model, given = adapted(), inputs()
+    model, tensors = adapted(), inputs()
     for task in ("one", "two"):
         part, other = model.tasks[task], bert()
         sizes: list[float] = []
@@ -92,21 +92,21 @@ def test_adapters_are_those_of_hooks_in_the_librarys_model() -> None:
                 return out + added
 
             place.output.dense.register_forward_hook(add)
-        states = other(**given).last_hidden_state
-        seen = given["attention_mask"][..., None]
+        states = other(**tensors).last_hidden_state
+        seen = tensors["attention_mask"][..., None]
         scores = part.head((states * seen).sum(1) / seen.sum(1))
-        found = model.answer(given, task, watch=True)
-        torch.testing.assert_close(found.logits, scores)
-        assert found.updates == pytest.approx(sizes)
-        assert len(found.updates) == 4
-    assert model.answer(given, "one").updates == ()
+        prediction = model.answer(tensors, task, watch=True)
+        torch.testing.assert_close(prediction.logits, scores)
+        assert prediction.updates == pytest.approx(sizes)
+        assert len(prediction.updates) == 4
+    assert model.answer(tensors, "one").updates == ()
 
 
 def test_two_threads_run_different_tasks_on_one_encoder() -> None:
-    model, given = adapted(), inputs()
+    model, tensors = adapted(), inputs()
     with torch.no_grad():
-        expected = {task: model.answer(given, task).logits for task in ("one", "two")}
-    plain = model.pooled(given)
+        expected = {task: model.answer(tensors, task).logits for task in ("one", "two")}
+    plain = model.pooled(tensors)
     barrier, wrong = Barrier(3), []
 
     def work(task: str | None) -> None:
@@ -114,9 +114,9 @@ def test_two_threads_run_different_tasks_on_one_encoder() -> None:
         for _ in range(40):
             with torch.inference_mode():
                 same = (
-                    model.pooled(given).equal(plain)
+                    model.pooled(tensors).equal(plain)
                     if task is None
-                    else model.answer(given, task).logits.equal(expected[task])
+                    else model.answer(tensors, task).logits.equal(expected[task])
                 )
             if not same:
                 wrong.append(task)
@@ -130,11 +130,11 @@ def test_two_threads_run_different_tasks_on_one_encoder() -> None:
 
 
 def test_a_failed_run_leaves_no_task_behind() -> None:
-    model, given = adapted(), inputs()
-    before = model.pooled(given)
+    model, tensors = adapted(), inputs()
+    before = model.pooled(tensors)
     with pytest.raises(InputUnusable, match="IndexError"):
-        model.answer({**given, "input_ids": given["input_ids"] + 100}, "one")  # ids beyond the vocabulary
-    torch.testing.assert_close(model.pooled(given), before)
+        model.answer({**tensors, "input_ids": tensors["input_ids"] + 100}, "one")  # ids beyond the vocabulary
+    torch.testing.assert_close(model.pooled(tensors), before)
 
 
 def test_what_is_trained_is_counted_by_hand() -> None:
@@ -149,12 +149,12 @@ def test_what_is_trained_is_counted_by_hand() -> None:
 
 
 def test_a_task_learns_by_itself() -> None:
-    model, given = adapted(), inputs()
-    model.answer(given, "one").logits.logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
+    model, tensors = adapted(), inputs()
+    model.answer(tensors, "one").logits.logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
     trained = {name for name, value in model.named_parameters() if value.grad is not None}
     assert trained == {f"tasks.one.{name}" for name, _ in model.tasks["one"].named_parameters() if "alone" not in name}
     model.zero_grad()
-    model.answer_alone(given, "two").logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
+    model.answer_alone(tensors, "two").logsumexp(-1).sum().backward()  # type: ignore[no-untyped-call]
     assert {name for name, value in model.named_parameters() if value.grad is not None} == {
         "tasks.two.alone.weight",
         "tasks.two.alone.bias",

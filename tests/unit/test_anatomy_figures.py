@@ -135,8 +135,8 @@ def test_a_link_opens_its_size_and_node() -> None:
     app = run(slug="bert", size="large", node="encoder.layer.0-23.attention.self.query")
     said = words(app)
     assert "size=large node=encoder.layer.0-23.attention.self.query" in said
-    one = 1024 * 1024 + 1024
-    assert f"**{24 * one:,}** parameters in 24 copies, {one:,} in one: **7.5%** of the network." in said
+    single = 1024 * 1024 + 1024
+    assert f"**{24 * single:,}** parameters in 24 copies, {single:,} in one: **7.5%** of the network." in said
     assert app.latex[0].value.strip("$ \n").startswith("y = x W")
 
 

@@ -108,17 +108,19 @@ def test_every_class_in_the_trees_is_explained() -> None:
 
 
 def test_every_letter_of_a_formula_is_named() -> None:
-    for cls, told in explanations().items():
-        assert (told.formula is None) == (told.where is None), cls
-        if told.formula is None or told.where is None:
+    for cls, explanation in explanations().items():
+        assert (explanation.formula is None) == (explanation.where is None), cls
+        if explanation.formula is None or explanation.where is None:
             continue
         words = re.sub(
-            r"_(\{\\text\{\w+\}\}|\{[^{}]*\}|\w)|\\text\{[^}]*\}|\\operatorname\{\w+\}|\\[a-zA-Z]+", " ", told.formula
+            r"_(\{\\text\{\w+\}\}|\{[^{}]*\}|\w)|\\text\{[^}]*\}|\\operatorname\{\w+\}|\\[a-zA-Z]+",
+            " ",
+            explanation.formula,
         )
         letters = set(re.findall(r"[a-zA-Z]", words)) - {"e", "l"}  # Euler's number, the number of a layer
-        named = set(re.findall(r"(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])", told.where))
-        if "=" in told.formula:  # what a formula defines needs no second name
-            named |= set(re.findall(r"(?:^|\\\\ )([a-zA-Z])[^\\]*=", told.formula))
+        named = set(re.findall(r"(?<![a-zA-Z])[a-zA-Z](?![a-zA-Z])", explanation.where))
+        if "=" in explanation.formula:  # what a formula defines needs no second name
+            named |= set(re.findall(r"(?:^|\\\\ )([a-zA-Z])[^\\]*=", explanation.formula))
         assert letters <= named, (cls, letters - named)
 
 
@@ -292,9 +294,9 @@ def test_tree_is_the_printed_one_but_for_the_explained_differences_and_none_is_i
     assert tree.cls == printed()[slug].cls
     cut, repeated, words = CUT.get(slug, 0), REPEATED.get(slug, 0), WORDS[slug]
     assert as_printed(tree, words, cut, repeated) == transcribed(slug)
-    fewer = [([other for other in words if other != one], cut, repeated) for one in words]
+    fewer = [([other for other in words if other != word], cut, repeated) for word in words]
     fewer += [(words, 0, repeated)] * bool(cut) + [(words, cut, 0)] * bool(repeated)
-    assert all(as_printed(tree, *one) != transcribed(slug) for one in fewer)
+    assert all(as_printed(tree, *word) != transcribed(slug) for word in fewer)
     assert len(printed()[slug].notes) == len(fewer) + 1  # and one on the scan
 
 

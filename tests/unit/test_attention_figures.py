@@ -44,9 +44,9 @@ def test_few_tokens_are_all_named_and_many_as_there_is_room(count: int, mode: st
 
 
 def test_heat_map_shows_the_head_that_was_asked_for() -> None:
-    found = _map()
-    trace = figures.attention_map(found, 1, 2, theme=LIGHT).data[0]
-    np.testing.assert_allclose(trace.z, found.weights[1, 2], atol=5.1e-5)
+    result = _map()
+    trace = figures.attention_map(result, 1, 2, theme=LIGHT).data[0]
+    np.testing.assert_allclose(trace.z, result.weights[1, 2], atol=5.1e-5)
     assert trace.zmin == 0
 
 
@@ -224,8 +224,8 @@ def test_lines_carry_their_rows() -> None:
     assert list(sparse.bits_by_length([256, 512], [2.0, 1.9], theme=LIGHT).data[0].y) == [2.0, 1.9]
     grown = sparse.score_counts([2, 4], [4, 16], [("1 round", [3, 6])], theme=LIGHT)
     assert [(line.name, list(line.y)) for line in grown.data] == [("full attention", [4, 16]), ("1 round", [3, 6])]
-    (found,) = sparse.recall_by_work([(4, 1, 0.5, 0.2), (4, 2, 0.75, 0.4)], theme=LIGHT).data
-    assert (list(found.x), list(found.y)) == ([0.2, 0.4], [0.5, 0.75])
+    (entry,) = sparse.recall_by_work([(4, 1, 0.5, 0.2), (4, 2, 0.75, 0.4)], theme=LIGHT).data
+    assert (list(entry.x), list(entry.y)) == ([0.2, 0.4], [0.5, 0.75])
 
 
 def test_a_cost_curve_may_be_called_by_its_own_name() -> None:

@@ -32,19 +32,19 @@ def step(part: Part, name: str, *sources: str, axes: tuple[str, ...] = ROWS, res
 
 def steps(*, before: bool) -> list[Step]:
     """A small block: norms before its parts, or after."""
-    found = [
+    result = [
         step("embedding", "token", residual=True),
         step("embedding", "position"),
         step("embedding", "sum", "embedding-token", "embedding-position", residual=True),
     ]
     for part in ("attention", "feed-forward"):
-        at = found[-1].slug
+        at = result[-1].slug
         if before:
-            found.append(step(part, "norm", at))
-        read = found[-1].slug
+            result.append(step(part, "norm", at))
+        read = result[-1].slug
         if part == "attention":
-            found += [step(part, name, read, axes=HEADS) for name in ("queries", "keys", "values")]
-            found += [
+            result += [step(part, name, read, axes=HEADS) for name in ("queries", "keys", "values")]
+            result += [
                 step(part, "scores", "attention-queries", "attention-keys", axes=MAPS),
                 step(part, "mask", axes=MAPS),
                 step(part, "weights", "attention-scores", "attention-mask", axes=MAPS),
@@ -52,12 +52,12 @@ def steps(*, before: bool) -> list[Step]:
                 step(part, "projected", "attention-mix"),
             ]
         else:
-            found.append(step(part, "inner", read))
-            found += [step(part, "activation", found[-1].slug), step(part, "outer", f"{part}-activation")]
-        found.append(step(part, "residual", at, found[-1].slug, residual=True))
+            result.append(step(part, "inner", read))
+            result += [step(part, "activation", result[-1].slug), step(part, "outer", f"{part}-activation")]
+        result.append(step(part, "residual", at, result[-1].slug, residual=True))
         if not before:
-            found.append(step(part, "norm", found[-1].slug, residual=True))
-    return found
+            result.append(step(part, "norm", result[-1].slug, residual=True))
+    return result
 
 
 def test_steps_stand_on_the_stream_or_in_the_first_free_lane() -> None:
@@ -70,11 +70,11 @@ def test_steps_stand_on_the_stream_or_in_the_first_free_lane() -> None:
 
 
 def test_what_a_step_is_computed_from_is_said() -> None:
-    found = steps(before=True)
-    hang = wires(found)
+    drawn_steps = steps(before=True)
+    hang = wires(drawn_steps)
     number = [wire.slug for wire in hang].index("attention-mix")
-    assert [found[i].name for i in hang[number].of] == ["values", "weights"]
-    assert inputs_of(hang[-3], found) == "inner"
+    assert [drawn_steps[i].name for i in hang[number].of] == ["values", "weights"]
+    assert inputs_of(hang[-3], drawn_steps) == "inner"
     keys = replace(step("cross-attention", "keys", axes=HEADS), outside=ENCODER)
     assert inputs_of(wires([keys])[0], [keys]) == ENCODER
     assert step("cross-attention", "scores: distance").slug == "cross-attention-scores-distance"
@@ -84,21 +84,21 @@ def test_a_wide_matrix_is_folded_to_what_is_furthest_from_zero() -> None:
     values = np.zeros((2, 1_000), dtype=np.float32)
     values[0, :3] = (1, -5, 2)
     values[1, 999] = 4
-    found = figures.fold(values)
-    assert (found.down, found.across) == (1, 3)
-    assert found.values.shape == (2, 334)
-    assert found.values[0, 0] == -5
-    assert found.values[1, 333] == 4
-    assert "of 3 neighboring values" in found.sentence
+    folded = figures.fold(values)
+    assert (folded.down, folded.across) == (1, 3)
+    assert folded.values.shape == (2, 334)
+    assert folded.values[0, 0] == -5
+    assert folded.values[1, 333] == 4
+    assert "of 3 neighboring values" in folded.sentence
 
 
 def test_what_was_not_computed_stays_so_in_a_fold() -> None:
     values = np.full((200, 200), -np.inf, dtype=np.float32)
     values[0, 0] = 0.5
-    found = figures.fold(values, square=True)
-    assert found.down == found.across == 2
-    assert found.values[0, 0] == 0.5
-    assert np.isnan(found.values[1:, 1:]).all()
+    folded = figures.fold(values, square=True)
+    assert folded.down == folded.across == 2
+    assert folded.values[0, 0] == 0.5
+    assert np.isnan(folded.values[1:, 1:]).all()
 
 
 def test_the_color_scale_ends_below_outliers() -> None:
@@ -112,11 +112,11 @@ def test_the_color_scale_ends_below_outliers() -> None:
 
 def test_numbers_leave_out_what_was_not_computed() -> None:
     values = np.array([[1.0, -np.inf], [3.0, -4.0]], dtype=np.float32)
-    found = figures.numbers(values)
-    assert found.mean == 0.0
-    assert found.spread == pytest.approx(np.sqrt((1 + 9 + 16) / 3))
-    assert (found.largest, found.largest_at) == (3.0, (1, 0))
-    assert (found.smallest, found.smallest_at) == (-4.0, (1, 1))
+    numbers = figures.numbers(values)
+    assert numbers.mean == 0.0
+    assert numbers.spread == pytest.approx(np.sqrt((1 + 9 + 16) / 3))
+    assert (numbers.largest, numbers.largest_at) == (3.0, (1, 0))
+    assert (numbers.smallest, numbers.smallest_at) == (-4.0, (1, 1))
 
 
 def test_vectors_are_drawn_around_zero_beside_their_norms() -> None:
@@ -151,11 +151,11 @@ def test_the_values_of_a_step_as_a_table() -> None:
 
 
 def test_the_list_says_all_that_it_draws() -> None:
-    found = steps(before=True)
-    data = component_data(found, wires(found), chosen="attention-mix", label="Steps")
+    drawn_steps = steps(before=True)
+    data = component_data(drawn_steps, wires(drawn_steps), chosen="attention-mix", label="Steps")
     assert [part["name"] for part in data["parts"]] == ["Embedding", "Attention", "Feed-forward"]
     rows = [row for part in data["parts"] for row in part["steps"]]
-    assert len(rows) == len(data["points"]) == len(found)
+    assert len(rows) == len(data["points"]) == len(drawn_steps)
     mix = next(row for row in rows if row["slug"] == "attention-mix")
     assert mix["said"] == "mix, step 11 of 18, 2 by 3 by 2, from values, weights"
     assert mix["shape"] == "2 × 3 × 2"

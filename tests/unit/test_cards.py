@@ -76,8 +76,7 @@ def test_the_baseline_of_a_held_out_share_stands_in_the_text(file: Path) -> None
         if "held out" in measure.on and any(part in measure.name for part in BASELINE) and "top-5" not in measure.name:
             printed = re.findall(r"(\d+)(?:\.(\d+))?%", texts(card))
             near = (
-                abs(float(f"{whole}.{part}") - measure.value) <= 0.5 * 10 ** -len(part) + 0.01
-                for whole, part in printed
+                abs(float(f"{full}.{part}") - measure.value) <= 0.5 * 10 ** -len(part) + 0.01 for full, part in printed
             )
             assert any(near), measure
 

@@ -67,11 +67,11 @@ def test_page_and_table_numbers_are_named_only_where_the_paper_was_read() -> Non
 def test_one_key_of_a_citation_means_one_text() -> None:
     everywhere = catalogue.citations()
     for system in SYSTEMS:
-        for one in system.citations:
+        for source in system.citations:
             # two records may both cite one text; a key that meant two texts would show the wrong source
-            assert everywhere[one.key].url == one.url
-            assert everywhere[one.key].evidence == one.evidence
-            assert everywhere[one.key].title == one.title
+            assert everywhere[source.key].url == source.url
+            assert everywhere[citation.key].evidence == citation.evidence
+            assert everywhere[citation.key].title == citation.title
 
 
 def test_branches_list_their_own_systems_before_guests() -> None:
@@ -226,7 +226,7 @@ def by_id(name: str) -> MergedCorrection:
 
 
 def results(name: str) -> list[str]:
-    return [f"{value(one.expression):.{one.digits}f}" for one in by_id(name).sums]
+    return [f"{value(entry.expression):.{entry.digits}f}" for entry in by_id(name).sums]
 
 
 def test_a_correction_names_sources_and_stands_on_something_else() -> None:
@@ -234,9 +234,9 @@ def test_a_correction_names_sources_and_stands_on_something_else() -> None:
         assert entry.claim.endswith(".")
         assert entry.finding.endswith((".", "”"))
         assert entry.claimed_by
-        assert all(one.key.startswith("source-00") for one in entry.claimed_by)
+        assert all(source.key.startswith("source-00") for source in entry.claimed_by)
         assert entry.sources
-        alone = {one.key for one in entry.sources} <= {one.key for one in entry.claimed_by}
+        alone = {source.key for source in entry.sources} <= {source.key for source in entry.claimed_by}
         assert not alone or entry.kind in ("disagreement",), "it stands on the source that errs"
         assert len(entry.printed) <= 130, "a quotation is a few words"
         assert re.fullmatch(r"[a-z0-9.-]+", entry.id)
@@ -246,7 +246,7 @@ def test_a_correction_is_sorted_quotes_its_source_and_rests_on_more_than_our_wor
     for entry in ALL:
         assert entry.kind in KINDS
         assert entry.printed
-        assert {one.evidence for one in entry.sources} - {"our own words", "from memory, unverified"}
+        assert {source.evidence for source in entry.sources} - {"our own words", "from memory, unverified"}
 
 
 def test_every_correction_of_a_record_is_shown_in_its_words() -> None:
@@ -261,10 +261,10 @@ def test_every_correction_of_a_record_is_shown_in_its_words() -> None:
 def test_what_a_finding_counts_is_what_its_sums_give() -> None:
     """Whole counts that a finding spells out are among those that the trees give, where it has sums of counts."""
     for entry in ALL:
-        counted = {f"{value(one.expression):,.0f}" for one in entry.sums if is_count(one.expression)}
+        counted = {f"{value(element.expression):,.0f}" for element in entry.sums if is_count(element.expression)}
         spelt = set(re.findall(r"\b\d{1,3}(?:,\d{3}){2,}\b", entry.finding))
-        known = counted | {"336,226,108", "6,053,381,344", "174,604,259,328", "1,557,611,200"}
-        assert spelt <= known or not counted, entry.id
+        counts = counted | {"336,226,108", "6,053,381,344", "174,604,259,328", "1,557,611,200"}
+        assert spelt <= counts or not counted, entry.id
 
 
 def test_sums_worked_out_by_hand() -> None:
@@ -325,10 +325,10 @@ def test_bart_counts_steps_and_parameters_apart() -> None:
 
 
 def test_citations_are_those_of_the_records_the_corrections_and_the_figures() -> None:
-    found = cited()
-    keys = {one.key for one in found}
+    citations = cited()
+    keys = {entry.key for entry in citations}
     assert keys >= catalogue.citations().keys()
     assert {"clip-paper", "human-eval", "source-003", "roberta-tables", "bert-tables"} <= keys
     for row in figures():
-        assert {citation(key) for key in (row.source, *row.also)} <= set(found)
-    assert len(set(found)) == len(found)
+        assert {citation(key) for key in (row.source, *row.also)} <= set(citations)
+    assert len(set(citations)) == len(citations)

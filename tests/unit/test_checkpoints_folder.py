@@ -330,9 +330,9 @@ def test_a_directory_that_is_not_there_or_cannot_be_read_is_said(
 ) -> None:
     for root, said in ((bert / "nowhere", "does not exist"), (bert / "config.json", "is not a folder")):
         use_checkpoints(root)
-        (found,) = checkpoints.refused()
-        assert said in found.reason
-        assert str(root) not in found.reason
+        (result,) = checkpoints.refused()
+        assert said in result.reason
+        assert str(root) not in result.reason
     refuse_to_list(bert.parent, PermissionError, monkeypatch)
     use_checkpoints(bert.parent)
     assert "cannot be read" in checkpoints.refused()[0].reason

@@ -70,18 +70,18 @@ def test_only_like_qualities_are_put_in_order() -> None:
     ]
     shares = [model(slug, measure=Measure("top-1", value, "%", "cloze")) for slug, value in (("u", 60.0), ("v", 63.0))]
     none = model("n")
-    found = [m.spec.slug for m in ordered([none, *shares, *bits], "quality")]
-    assert found == ["y", "x", "v", "u", "n"]  # fewer bits are better, more right words are
+    slugs = [m.spec.slug for m in ordered([none, *shares, *bits], "quality")]
+    assert slugs == ["y", "x", "v", "u", "n"]  # fewer bits are better, more right words are
 
 
 def test_live_models_state_size_tokens_and_quality() -> None:
-    found = {m.spec.slug: m for m in live()}
-    assert found["atlas-gpt-2"].tokens == 31_002_624
-    quality = found["atlas-gpt-2"].quality
+    result = {m.spec.slug: m for m in live()}
+    assert result["atlas-gpt-2"].tokens == 31_002_624
+    quality = result["atlas-gpt-2"].quality
     assert (quality.name, quality.unit) == ("bits per byte", "bits")
-    named = {slug: found[slug].quality for slug in ("atlas-electra", "atlas-bart")}  # not the first of their cards
+    named = {slug: result[slug].quality for slug in ("atlas-electra", "atlas-bart")}  # not the first of their cards
     assert [measure and measure.name for measure in named.values()] == ["balanced accuracy", "mask chrF after"]
-    assert all(m.spec.ready and m.size is not None for m in found.values())
+    assert all(m.spec.ready and m.size is not None for m in result.values())
 
 
 BERT = "google-bert/bert-base-uncased"

@@ -228,16 +228,16 @@ def test_a_matrix_that_two_parts_share_is_one(tmp_path: Path) -> None:
 
 
 def test_shards_are_counted_together(tmp_path: Path) -> None:
-    one = written(tmp_path / "a.safetensors", {"embed": ("F32", (10, 4), b"a")})
-    two = written(tmp_path / "b.safetensors", {"head": ("F32", (10, 4), b"a"), "bias": ("F32", (5,), b"b")})
-    assert count_parameters([one, two]) == 45
+    single = written(tmp_path / "a.safetensors", {"embed": ("F32", (10, 4), b"a")})
+    second_shard = written(tmp_path / "b.safetensors", {"head": ("F32", (10, 4), b"a"), "bias": ("F32", (5,), b"b")})
+    assert count_parameters([single, second_shard]) == 45
 
 
 def test_whole_models_have_as_many_as_their_modules() -> None:
     """The numbers that the loaded modules have: 4 layers of 256, 2 + 2 layers of 256, shared embeddings once."""
     assert sizes.size_of(checkpoints.get("atlas-gpt-2")) == Size(4_797_952, 9_600_968)
-    found = sizes.size_of(checkpoints.get("atlas-t5"))
-    assert (found.parameters, found.base_bytes) == (5_721_344, 0)
+    size = sizes.size_of(checkpoints.get("atlas-t5"))
+    assert (size.parameters, size.base_bytes) == (5_721_344, 0)
 
 
 def test_differences_have_the_parameters_of_the_loaded_model() -> None:
@@ -258,9 +258,9 @@ def test_the_hosts_folders_are_counted(checkpoint_dir: Path) -> None:
 
     model = AutoModelForCausalLM.from_pretrained(checkpoint_dir / "tiny-gpt2", dtype=torch.float32)
     spec = checkpoints.get("dir-tiny-gpt2")
-    found = sizes.size_of(spec)
-    assert found.parameters == sum(parameter.numel() for parameter in model.parameters())
-    assert found.bytes == spec.size_bytes
+    size = sizes.size_of(spec)
+    assert size.parameters == sum(parameter.numel() for parameter in model.parameters())
+    assert size.bytes == spec.size_bytes
 
 
 def test_the_state_changes_with_the_files(tmp_path: Path, checkpoint_dir: Path) -> None:

@@ -33,8 +33,8 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
             forget()
             with pytest.raises(SystemExit) as end:
                 command_line.main()
-        told = capsys.readouterr()
-        return int(end.value.code or 0), told.out, told.err
+        printed = capsys.readouterr()
+        return int(end.value.code or 0), printed.out, printed.err
 
     yield ran
     forget()
@@ -53,8 +53,8 @@ def test_help_names_every_command_and_imports_nothing_heavy() -> None:
         "import sys, core.__main__, lab.__main__\n"
         "print([m for m in ('torch', 'transformers', 'streamlit', 'pydantic') if m in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    results = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert results.stdout.strip() == "[]"
 
 
 def test_doctor_names_what_is_live_and_fails_with_the_reason(run: Run, tiny_root: Path, tmp_path: Path) -> None:

@@ -25,48 +25,48 @@ def test_gpt_2_by_hand() -> None:
 
 
 def test_what_each_box_changes() -> None:
-    one = start("gpt-2", "small")
-    count = tree(one).parameters
-    assert tree(one.changed(tied=False)).parameters - count == 50257 * 768
-    assert tree(one.changed(vocabulary=50258)).parameters - count == 768
-    assert tree(one.changed(layers=13)).parameters - count == 12 * 768**2 + 13 * 768
-    assert tree(one.changed(shared=True)).parameters == count - 11 * (12 * 768**2 + 13 * 768)
-    assert tree(one.changed(kv_heads=3)).parameters == count - 12 * 2 * (768 * 576 + 576)
-    assert tree(one.changed(gated=True)).parameters - count == 12 * (3072 * 768 + 3072)
-    assert tree(one.changed(scheme="rotary")).parameters == count - 1024 * 768
+    single = start("gpt-2", "small")
+    count = tree(single).parameters
+    assert tree(single.changed(tied=False)).parameters - count == 50257 * 768
+    assert tree(single.changed(vocabulary=50258)).parameters - count == 768
+    assert tree(single.changed(layers=13)).parameters - count == 12 * 768**2 + 13 * 768
+    assert tree(single.changed(shared=True)).parameters == count - 11 * (12 * 768**2 + 13 * 768)
+    assert tree(single.changed(kv_heads=3)).parameters == count - 12 * 2 * (768 * 576 + 576)
+    assert tree(single.changed(gated=True)).parameters - count == 12 * (3072 * 768 + 3072)
+    assert tree(single.changed(scheme="rotary")).parameters == count - 1024 * 768
     # words of 128 numbers: V E + E d and a bias; the output matrix is then one of its own
-    narrow = tree(one.changed(embedding=128)).parameters
+    narrow = tree(single.changed(embedding=128)).parameters
     assert narrow == count - 50257 * 768 - 1024 * 640 + 50257 * 128 + 128 * 768 + 768 + 50257 * 768
 
 
 def test_numbers_that_make_no_network_get_a_sentence() -> None:
-    one = start("gpt-2", "small")
+    single = start("gpt-2", "small")
     with pytest.raises(OutOfRange, match="768 or 780 works"):
-        one.changed(width=770)
+        single.changed(width=770)
     with pytest.raises(OutOfRange, match="Numbers that work: 1, 2, 3, 4, 6, 12"):
-        one.changed(kv_heads=5)
+        single.changed(kv_heads=5)
     with pytest.raises(OutOfRange, match="at least 1"):
-        one.changed(layers=0)
+        single.changed(layers=0)
     with pytest.raises(OutOfRange, match="at least one decoder layer"):
         start("t5").changed(decoder_layers=0)
-    assert one.changed(width=770, head_dim=64).dim == 64
+    assert single.changed(width=770, head_dim=64).dim == 64
 
 
 def test_experts_and_latents_that_make_no_network_get_a_sentence() -> None:
-    one = start("deepseek-v3")
+    single = start("deepseek-v3")
     with pytest.raises(OutOfRange, match="cannot use 9 of 8 experts: choose 1 to 8"):
-        one.changed(experts=8, active=9)
+        single.changed(experts=8, active=9)
     with pytest.raises(OutOfRange, match="62 layers, more than the 61"):
-        one.changed(dense=62)
+        single.changed(dense=62)
     with pytest.raises(OutOfRange, match="shared parameters cannot be of two kinds"):
-        one.changed(shared=True)
-    assert one.changed(shared=True, dense=0).shared
+        single.changed(shared=True)
+    assert single.changed(shared=True, dense=0).shared
     with pytest.raises(OutOfRange, match="not a multiple of 500 rows"):
         start("reformer").changed(axial=500)
     with pytest.raises(OutOfRange, match="7 layers, more than the 6"):
         start("reformer").changed(hashed=7)
     # with a latent, heads need not be a multiple of key-value heads
-    assert one.changed(kv_heads=7).cached == 512 + 64
+    assert single.changed(kv_heads=7).cached == 512 + 64
     assert start("mistral").cached == 2 * 8 * 128
 
 
@@ -81,12 +81,12 @@ def test_deepseek_s_layers_by_hand() -> None:
 
 
 def test_adapters_and_the_first_layers() -> None:
-    one = start("bert")
-    assert tree(one.changed(adapter=64)).parameters - tree(one).parameters == 24 * (2 * 768 * 64 + 64 + 768)
+    single = start("bert")
+    assert tree(single.changed(adapter=64)).parameters - tree(single).parameters == 24 * (2 * 768 * 64 + 64 + 768)
     few = start("mistral").changed(experts=8, dense=30)
     assert [(child.name, child.repeat) for child in few_layers(few)] == [("0-29", 30), ("30-31", 2)]
 
 
 def few_layers(one: Configuration) -> tuple[ModuleNode, ...]:
-    found = tree(one).find("layers")
-    return found.children
+    result = tree(one).find("layers")
+    return result.children

@@ -30,9 +30,9 @@ GPT3 = "gpt-3", "175B"
 
 
 def shape(slug: str, size: str | None = None) -> Shape:
-    found = shape_of(slug, size)
-    assert found is not None
-    return found
+    model_shape = shape_of(slug, size)
+    assert model_shape is not None
+    return model_shape
 
 
 def test_gpt_3_by_hand() -> None:
@@ -132,10 +132,10 @@ def test_what_fits_and_what_would() -> None:
     assert dict(need.parts)["weights"] == 2 * count
     assert need.total < usable_bytes(24)
     assert inference_memory(count, of, "32", 2048, 1).total > usable_bytes(24)
-    remedies = {one.what: one for one in inference_remedies(count, of, "32", 2048, 1, 24)}
+    remedies = {remedy.what: remedy for remedy in inference_remedies(count, of, "32", 2048, 1, 24)}
     assert remedies["weights of 16 bits"].fits
     assert remedies["2 of these devices, each with a share"].fits
-    long = {one.what: one.bytes for one in inference_remedies(count, of, "16", 100_000, 1, 24)}
+    long = {remedy.what: remedy.bytes for remedy in inference_remedies(count, of, "16", 100_000, 1, 24)}
     # what is left of 21.6 GB beside the weights, at half a megabyte a token
     most = int((21.6e9 - 2 * count) // (2 * 32 * 4096 * 2))
     assert long[f"sequences of at most {most:,} tokens"] <= usable_bytes(24)
@@ -149,23 +149,25 @@ def test_what_would_make_training_fit() -> None:
     last = remedies[-1]
     assert last.fits
     assert "ZeRO stage 3" in last.what
-    assert all(one.bytes <= usable_bytes(40) for one in remedies if one.fits)
+    assert all(remedy.bytes <= usable_bytes(40) for remedy in remedies if remedy.fits)
     hopeless = list(training_remedies(count, of, Plan(length=10**6), 1))
     assert not hopeless[-1].fits
     assert "any number" in hopeless[-1].what
 
 
 def test_differences_are_those_above_two_per_cent_with_a_reason() -> None:
-    found = {(one.system.slug, one.size.name): one for one in differences(catalogue.systems())}
-    assert ("bert", "large") not in found  # 1.4%
-    assert found["m2m-100", "418M"].share == pytest.approx(0.158, abs=0.001)
-    assert "418.3 million" in found["m2m-100", "418M"].why
-    assert found["deberta", "base"].why.startswith("Published is 100M without the embedding matrix;")
-    assert found["albert", "base"].why.startswith("Rounding")
+    result = {
+        (difference.system.slug, difference.size.name): difference for difference in differences(catalogue.systems())
+    }
+    assert ("bert", "large") not in result  # 1.4%
+    assert result["m2m-100", "418M"].share == pytest.approx(0.158, abs=0.001)
+    assert "418.3 million" in result["m2m-100", "418M"].why
+    assert result["deberta", "base"].why.startswith("Published is 100M without the embedding matrix;")
+    assert result["albert", "base"].why.startswith("Rounding")
     assert rounds_to(11_683_584, 12_000_000)
     assert rounds_to(1_637_964_550, 1_600_000_000)
     assert not rounds_to(1_557_611_200, 1_500_000_000)
-    shares = [abs(one.share) for one in differences(catalogue.systems())]
+    shares = [abs(difference.share) for difference in differences(catalogue.systems())]
     assert shares == sorted(shares, reverse=True)
     assert min(shares) > 0.02
 
@@ -204,17 +206,19 @@ def test_a_word_of_elmo_by_hand() -> None:
     assert work.letters == 2 * (places + 2 * 2 * 2048 * 2048 + 2048 * 512)
 
 
-@pytest.mark.parametrize("system", [one for one in catalogue.systems() if one.sizes], ids=lambda one: one.slug)
+@pytest.mark.parametrize(
+    "system", [entry for entry in catalogue.systems() if entry.sizes], ids=lambda entry: entry.slug
+)
 def test_every_size_tells_its_operations_or_why_not(system: catalogue.System) -> None:
     for size in system.sizes:
-        told = lines(system.slug, size.name)
+        table = lines(system.slug, size.name)
         missing = left_out(system.slug, size.name)
-        assert {line.formula for line in told} <= set(formulas())
+        assert {line.formula for line in table} <= set(formulas())
         for what in ("Operations", "Activations"):
-            assert any(line.what.startswith(what) for line in told) != ("are not computed" in missing)
+            assert any(line.what.startswith(what) for line in table) != ("are not computed" in missing)
         if "are not computed" in missing:  # layers of several kinds
             continue
-        assert any(line.what.startswith("Key-value") for line in told) != ("key-value cache" in missing), size.name
+        assert any(line.what.startswith("Key-value") for line in table) != ("key-value cache" in missing), size.name
 
 
 def test_the_calculators_give_the_reason_for_refusing_a_size() -> None:

@@ -150,7 +150,7 @@ def test_every_card_comes_back_from_its_word(kind: str) -> None:
     assert parse_card(format_card(card)) == card
     if kind in ("top_k", "top_p", "min_p", "typical"):
         assert parse_card(format_card(replace(card, temperature=1.5))) == replace(card, temperature=1.5)
-    assert all(parse_card(format_card(one)) == one for one in default_cards())
+    assert all(parse_card(format_card(entry)) == entry for entry in default_cards())
 
 
 def test_no_card_has_more_beams_than_the_host_allows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,8 +200,8 @@ def test_nonsense_gets_a_sentence_and_the_others_stay(word: str) -> None:
 def test_a_card_sets_only_its_own_rule() -> None:
     common = Decoding(max_new_tokens=9, seed=3, penalty=1.2, stop=("x",), length_penalty=2.0)
     assert decoding_of(Card("greedy"), common) == Decoding(max_new_tokens=9, penalty=1.2, stop=("x",))
-    found = decoding_of(Card("min_p", 0.2, 1.5), common)
-    assert found == replace(common, strategy="sample", min_p=0.2, temperature=1.5, length_penalty=None)
+    decoding = decoding_of(Card("min_p", 0.2, 1.5), common)
+    assert decoding == replace(common, strategy="sample", min_p=0.2, temperature=1.5, length_penalty=None)
     assert decoding_of(Card("beam", 3), common).length_penalty == 2.0
 
 
@@ -212,11 +212,11 @@ def step(index: int, token: int, p: float, entropy: float = 1.0) -> GenerationSt
 
 def test_the_numbers_of_a_text() -> None:
     path = [step(i, token, p) for i, (token, p) in enumerate([(1, 1 / e), (2, 1 / e), (1, 1 / e), (2, 1 / e)])]
-    found = summary(path)
-    assert found.mean_log == pytest.approx(-1)
-    assert found.perplexity == pytest.approx(e)
-    assert found.repeated == pytest.approx((0.5, 1 / 3, 0, 0))  # 1 2 1 2: of 12, 21, 12 one stood before
-    assert (found.entropy, found.remaining, found.tokens) == (1.0, 4.0, 4)
+    numbers = summary(path)
+    assert numbers.mean_log == pytest.approx(-1)
+    assert numbers.perplexity == pytest.approx(e)
+    assert numbers.repeated == pytest.approx((0.5, 1 / 3, 0, 0))  # 1 2 1 2: of 12, 21, 12 one stood before
+    assert (numbers.entropy, numbers.remaining, numbers.tokens) == (1.0, 4.0, 4)
     assert summary(()).perplexity is None
 
 
@@ -231,14 +231,14 @@ def look(rule: str, value: float) -> RuleEffect:
 
 @pytest.mark.parametrize(("rule", "value"), [("top_p", 0.75), ("top_k", 2), ("min_p", 0.5), ("temperature", 0.5)])
 def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
-    found = look(rule, value)
-    names = [row.text for row in found.rows]
-    figure = truncation_bars(found, names, "#D55E00", taken=1, theme=DARK)
+    result = look(rule, value)
+    names = [row.text for row in result.rows]
+    figure = truncation_bars(result, names, "#D55E00", taken=1, theme=DARK)
     assert list(figure.data[0].marker.pattern.shape) == ["", "", "/"]
     assert list(figure.data[1].x) == [0.625, 0.375, 0.0]
     assert "<script>" not in figure.to_json()
-    told = list(figure.data[2].text)
-    assert told == ["50.0% → 62.5%", "30.0% → 37.5%", "20.0% → cut"]
+    text = list(figure.data[2].text)
+    assert text == ["50.0% → 62.5%", "30.0% → 37.5%", "20.0% → cut"]
     lines = [tuple(trace.x) for trace in figure.data if trace.name == "sum"]
     assert lines == ([(0.5, 0.8, 1.0)] if rule == "top_p" else [])
     dashed = [shape for shape in figure.layout.shapes if shape.line.dash == "dash"]
@@ -249,15 +249,15 @@ def test_bars_hatch_what_is_cut_and_say_so(rule: str, value: float) -> None:
         "top_k": dashed and dashed[0].y0 == 1.5,
         "temperature": True,
     }[rule]
-    assert "a 20.0%, cut off" in truncation_alt(found, names, "It")
-    assert "2 of 3 tokens with 80.0%" in truncation_alt(found, names, "It")
+    assert "a 20.0%, cut off" in truncation_alt(result, names, "It")
+    assert "2 of 3 tokens with 80.0%" in truncation_alt(result, names, "It")
 
 
 def test_surprisals_are_drawn_from_the_entropy() -> None:
-    found = look("typical", 0.5)
-    bars = surprisal_bars(found, [row.text for row in found.rows], "#D55E00", theme=DARK).data[0]
+    result = look("typical", 0.5)
+    bars = surprisal_bars(result, [row.text for row in result.rows], "#D55E00", theme=DARK).data[0]
     assert [bars.base + x for x in bars.x] == pytest.approx([1.0, 1.7, 2.3])
-    assert bars.base == found.summary.entropy
+    assert bars.base == result.summary.entropy
 
 
 def test_the_tree_has_an_edge_for_every_node() -> None:

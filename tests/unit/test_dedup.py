@@ -34,11 +34,11 @@ def test_exact_repeats_are_those_of_brute_force(length: int) -> None:
 
 def test_the_longest_repeat_is_named_with_its_place() -> None:
     text = "one two three four. And then one two three four again, two three."
-    found = exact(text, 3)
-    (repeat,) = found.repeats
+    repeats = exact(text, 3)
+    (repeat,) = repeats.repeats
     assert repeat.text == "one two three four"
     assert text[repeat.start : repeat.end] == repeat.text
-    assert (found.removed, repeat.tokens) == (4, 4)
+    assert (repeats.removed, repeat.tokens) == (4, 4)
     assert exact("too short", 50).repeats == ()
     with pytest.raises(InputEmpty):
         exact(" \n ")
@@ -48,12 +48,12 @@ def test_near_duplicates_by_hand() -> None:
     same = "a b c d e f g h i j k l m n o p q r s t u v w x y z"
     changed = same.replace("z", "!")  # one of 22 5-grams differs: 21 of 23 are shared
     other = " ".join(str(number) for number in range(26))
-    found = near("\n\n".join((same, other, changed, "b c")))
-    (pair,) = found.pairs
+    near_duplicates = near("\n\n".join((same, other, changed, "b c")))
+    (pair,) = near_duplicates.pairs
     assert (pair.first, pair.second, pair.jaccard) == (0, 2, 21 / 23)
     assert pair.edit == pytest.approx(25 / 26)
     assert pair.estimate == pytest.approx(pair.jaccard, abs=0.15)
-    assert (found.clusters, found.removed, found.unseen) == (((0, 2),), (2,), 1)
+    assert (near_duplicates.clusters, near_duplicates.removed, near_duplicates.unseen) == (((0, 2),), (2,), 1)
     assert near("\n\n".join((same, changed)), jaccard=0.95).clusters == ()
     with pytest.raises(InputEmpty, match="only one document"):
         near(same)
@@ -63,8 +63,8 @@ def test_near_duplicates_by_hand() -> None:
 def test_clusters_connect_through_a_middle_document() -> None:
     words = [f"w{number}" for number in range(200)]
     texts = [" ".join([*words[at:], *(f"x{n}" for n in range(at))]) for at in (0, 8, 16)]
-    found = near("\n\n".join(texts))
-    assert found.clusters == ((0, 1, 2),)
+    near_duplicates = near("\n\n".join(texts))
+    assert near_duplicates.clusters == ((0, 1, 2),)
 
 
 def test_bands_find_what_they_promise_and_estimates_are_unbiased() -> None:
@@ -74,8 +74,8 @@ def test_bands_find_what_they_promise_and_estimates_are_unbiased() -> None:
     for number in range(60):
         words = [f"{number}-{i}" for i in range(300)]
         texts += [" ".join(words), " ".join(w if rng.random() > 0.02 else "new" for w in words)]
-    found = near("\n\n".join(texts))
-    likely = [pair for pair in found.pairs if pair.jaccard > 0.8]
+    near_duplicates = near("\n\n".join(texts))
+    likely = [pair for pair in near_duplicates.pairs if pair.jaccard > 0.8]
     assert len(likely) > 20
     assert abs(sum(pair.estimate - pair.jaccard for pair in likely) / len(likely)) < 0.03
 
@@ -142,12 +142,12 @@ def test_a_hostile_corpus_is_refused_in_seconds_and_little_memory(
 def test_long_documents_are_compared_in_little_memory_with_steps_between(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[float] = []
     monkeypatch.setattr(dedup.turns, "step", lambda **_: steps.append(time.thread_time()))
-    one = letters(9_000, " ")
+    single = letters(9_000, " ")
     near("a b c d e\n\nf g h i j")  # the libraries are imported
     tracemalloc.start()
     began = time.thread_time()
     try:
-        (pair,) = near(f"{one}\n\n{one} end").pairs
+        (pair,) = near(f"{single}\n\n{single} end").pairs
         assert tracemalloc.get_traced_memory()[1] < 25e6, "200 hashes of each n-gram at once take 28 MB"
     finally:
         tracemalloc.stop()

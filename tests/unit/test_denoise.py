@@ -36,28 +36,28 @@ def fits(pattern: list[int], text: list[int]) -> bool:
 @given(texts, seeds)
 def test_masking_keeps_every_position(text: list[list[int]], seed: int) -> None:
     made = corruptions.mask_tokens(text, MASK, np.random.default_rng(seed))
-    whole = flat(text)
-    assert len(made) == len(whole)
+    full = flat(text)
+    assert len(made) == len(full)
     assert MASK in made
-    assert all(a in (MASK, b) for a, b in zip(made, whole, strict=True))
+    assert all(a in (MASK, b) for a, b in zip(made, full, strict=True))
 
 
 @given(texts, seeds)
 def test_deletion_keeps_the_order_of_what_is_left(text: list[list[int]], seed: int) -> None:
     made = corruptions.delete_tokens(text, MASK, np.random.default_rng(seed))
-    whole = flat(text)
-    assert len(made) < len(whole) or len(whole) == 1
-    rest = iter(whole)
-    assert all(token in rest for token in made)  # a subsequence
+    full = flat(text)
+    assert len(made) < len(full) or len(full) == 1
+    remaining = iter(full)
+    assert all(token in remaining for token in made)  # a subsequence
 
 
 @given(texts, seeds)
 def test_infilling_replaces_its_share_by_masks(text: list[list[int]], seed: int) -> None:
     made = corruptions.infill(text, MASK, np.random.default_rng(seed))
-    whole = flat(text)
-    hidden = len(whole) - (len(made) - made.count(MASK))
-    assert hidden == max(1, round(0.3 * len(whole)))
-    assert fits(made, whole)
+    full = flat(text)
+    hidden = len(full) - (len(made) - made.count(MASK))
+    assert hidden == max(1, round(0.3 * len(full)))
+    assert fits(made, full)
 
 
 @given(texts, seeds)

@@ -60,15 +60,15 @@ def test_without_distances_a_text_is_a_bag_of_words() -> None:
     order = [0, 4, 2, 1, 3, 5]
     alone, turned = (run_with_terms(made, tokens, ("c2c",)).states for tokens in (ids, ids[:, order]))
     torch.testing.assert_close(turned, alone[:, order])
-    whole, turned = (run_with_terms(made, tokens).states for tokens in (ids, ids[:, order]))
-    assert not torch.allclose(turned, whole[:, order], atol=1e-2)
+    full, turned = (run_with_terms(made, tokens).states for tokens in (ids, ids[:, order]))
+    assert not torch.allclose(turned, full[:, order], atol=1e-2)
 
 
 def test_without_any_part_every_token_counts_the_same() -> None:
-    found = run_with_terms(model(), torch.tensor([[2, 7, 9, 3]]), ())
-    torch.testing.assert_close(found.weights, torch.full((2, 3, 4, 4), 0.25))
-    assert found.scores.shape == (2, len(COMPONENTS), 3, 4, 4)
-    assert not found.scores.any(), "ablated terms are zero"
+    scored_pass = run_with_terms(model(), torch.tensor([[2, 7, 9, 3]]), ())
+    torch.testing.assert_close(scored_pass.weights, torch.full((2, 3, 4, 4), 0.25))
+    assert scored_pass.scores.shape == (2, len(COMPONENTS), 3, 4, 4)
+    assert not scored_pass.scores.any(), "ablated terms are zero"
     assert run_with_terms(model(), torch.tensor([[2, 7, 9, 3]])).scores.abs().amax((0, 2, 3, 4)).min() > 0.1
 
 

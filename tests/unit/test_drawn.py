@@ -45,9 +45,9 @@ def test_probabilities_are_those_of_the_library() -> None:
     clip, (_, images) = image_text.model(), image_text.sample("held out", 1, 4)
     classes = ["a red circle", "a ring", "a picture of a blue shape on the left"]
     ids = image_text.tokenize(classes)
-    given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": image_text.pixels(images)}
+    inputs = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": image_text.pixels(images)}
     with torch.inference_mode():
-        wanted = clip(**given).logits_per_image.softmax(-1).numpy()
+        wanted = clip(**inputs).logits_per_image.softmax(-1).numpy()
     assert image_text.zero_shot(clip, images, classes, ["{}"]) == pytest.approx(wanted, abs=1e-5)
 
 
@@ -56,10 +56,10 @@ ANGLES = st.lists(st.floats(0, 360), min_size=2, max_size=6)
 
 def test_two_pairs_by_hand() -> None:
     """Pairs at 0 and 180 degrees, each text on its image: scores ±1 / τ, so log(1 + e^(-2/τ)) both ways."""
-    found = contrastive.image_text([0, 180], [0, 180], 0.5)
-    assert found.value == pytest.approx(math.log(1 + math.exp(-4)))
-    assert found.similarity == pytest.approx(np.array([[1, -1], [-1, 1]]))
-    assert np.abs(found.gradients).max() < 1e-12
+    loss = contrastive.image_text([0, 180], [0, 180], 0.5)
+    assert loss.value == pytest.approx(math.log(1 + math.exp(-4)))
+    assert loss.similarity == pytest.approx(np.array([[1, -1], [-1, 1]]))
+    assert np.abs(loss.gradients).max() < 1e-12
 
 
 def test_nothing_told_apart_costs_the_logarithm_of_the_batch() -> None:
@@ -71,17 +71,17 @@ def test_nothing_told_apart_costs_the_logarithm_of_the_batch() -> None:
 @given(ANGLES, st.floats(0.05, 1.0))
 def test_a_step_against_the_gradient_lowers_the_loss(angles: list[float], temperature: float) -> None:
     texts = [(angle + 40) % 360 for angle in angles]
-    found = contrastive.image_text(angles, texts, temperature)
-    moved = contrastive.descend(angles, found.gradients[0], 1e-6)
-    assert contrastive.image_text(moved, texts, temperature).value <= found.value + 1e-12
+    loss = contrastive.image_text(angles, texts, temperature)
+    moved = contrastive.descend(angles, loss.gradients[0], 1e-6)
+    assert contrastive.image_text(moved, texts, temperature).value <= loss.value + 1e-12
     assert max(abs(a - b) for a, b in zip(angles, moved, strict=True)) <= 1e-6 + 1e-9
-    assert found.terms.sum() == pytest.approx(found.value)
+    assert loss.terms.sum() == pytest.approx(loss.value)
 
 
 @given(ANGLES, st.floats(0.05, 1.0))
 def test_turning_everything_changes_nothing(angles: list[float], temperature: float) -> None:
     classes = [i % 2 for i in range(len(angles))]
-    found = contrastive.supervised(angles, classes, temperature)
+    loss = contrastive.supervised(angles, classes, temperature)
     turned = contrastive.supervised([angle + 77 for angle in angles], classes, temperature)
-    assert turned.value == pytest.approx(found.value, abs=1e-8)
-    assert found.gradients[0].sum() == pytest.approx(0, abs=1e-8)
+    assert turned.value == pytest.approx(loss.value, abs=1e-8)
+    assert loss.gradients[0].sum() == pytest.approx(0, abs=1e-8)

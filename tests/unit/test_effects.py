@@ -37,10 +37,10 @@ def test_the_relation_is_the_one_that_is_surely_beyond_the_distance() -> None:
         return RelationCounts(relation, "dependent to head", n, np.array([[right, 0]]), -1, baseline)
 
     # 90 of 100 begins at 77%, 27 beyond 50%; 9 of 10 begins at 47%, 37 beyond 10%; "any" has no name of its own.
-    found = everyhead.best_relation(
+    relations = everyhead.best_relation(
         [counted("obj", 100, 90, 50), counted("det", 10, 9, 1), counted("any", 1000, 990, 1), counted("aux", 4, 4, 4)]
     )
-    assert found == {(0, 0): ("det", 0.9, pytest.approx(0.8))}
+    assert relations == {(0, 0): ("det", 0.9, pytest.approx(0.8))}
 
 
 def test_the_file_has_every_column() -> None:
@@ -79,9 +79,9 @@ def expected_heads(slug: str) -> dict[str, int]:
     config = AutoConfig.from_pretrained(bundled_root() / slug, local_files_only=True)
     kind = checkpoints.get(slug).kind
     if kind != "seq2seq-lm":
-        own = ("encoder", "decoder", "query") if kind == "permutation-lm" else ("encoder",)
+        kinds = ("encoder", "decoder", "query") if kind == "permutation-lm" else ("encoder",)
         count = config.num_hidden_layers * config.num_attention_heads
-        return dict.fromkeys(("decoder",) if kind == "causal-lm" else own, count)
+        return dict.fromkeys(("decoder",) if kind == "causal-lm" else kinds, count)
     read, write = (getattr(config, half, config) for half in ("encoder", "decoder"))
     layers = next(
         getattr(write, name)
@@ -102,11 +102,15 @@ def test_the_better_direction_is_the_one_whose_interval_begins_higher(tmp_path: 
     ]
     lines = [",".join(map(str, row)) for row in (RELATION_COLUMNS, *rows)]
     (tmp_path / "m.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = rolefiles.best_relations("m", folder=tmp_path)
-    assert list(found) == ["obj"]
-    assert found["obj"].direction == "dependent to head"  # 70 of 100 begins at 60%, 3 of 3 at 44%
-    assert found["obj"].best == (0, 1)
-    assert (found["obj"].accuracy, found["obj"].baseline, found["obj"].offset) == (0.7, 0.5, -2)
+    best_relations = rolefiles.best_relations("m", folder=tmp_path)
+    assert list(best_relations) == ["obj"]
+    assert best_relations["obj"].direction == "dependent to head"  # 70 of 100 begins at 60%, 3 of 3 at 44%
+    assert best_relations["obj"].best == (0, 1)
+    assert (best_relations["obj"].accuracy, best_relations["obj"].baseline, best_relations["obj"].offset) == (
+        0.7,
+        0.5,
+        -2,
+    )
     assert rolefiles.best_relations("m", "other", tmp_path)["obj"].n == 10
     assert rolefiles.best_relations("nothing", folder=tmp_path) == {}
 
@@ -122,14 +126,14 @@ def test_every_bundled_model_was_measured_on_both_treebanks(slug: str) -> None:
     ours, larger = (rolefiles.best_relations(slug, treebank) for treebank in ("atlas", "ud-english"))
     assert {"det", "obj", "nsubj", "coreference"} <= set(ours)
     assert set(ours) - set(larger) == {"coreference"}, "only our own treebank says whom a pronoun means"
-    assert sum(found.n for found in larger.values()) > sum(found.n for found in ours.values())
+    assert sum(result.n for result in larger.values()) > sum(result.n for result in ours.values())
 
 
 def test_published_heads_are_those_of_the_larger_count() -> None:
-    found = rolefiles.published()
-    assert found["obj"] == (86.8, 8, 10)
-    assert found["modifier"] == (75.6, 4, 10)  # amod with 2,505 links, not advmod with 1,241
-    assert found["coreference"] == (65.1, 5, 4)
+    published_heads = rolefiles.published()
+    assert published_heads["obj"] == (86.8, 8, 10)
+    assert published_heads["modifier"] == (75.6, 4, 10)  # amod with 2,505 links, not advmod with 1,241
+    assert published_heads["coreference"] == (65.1, 5, 4)
 
 
 def test_a_head_chosen_on_some_sentences_is_evaluated_on_others() -> None:

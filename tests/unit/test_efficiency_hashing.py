@@ -47,8 +47,8 @@ def test_buckets_by_hand() -> None:
 
 
 def met_by(buckets: list[list[int]], chunk: int) -> list[list[int]]:
-    found = reformer.attended(torch.tensor(buckets), chunk)
-    return [torch.nonzero(row).flatten().tolist() for row in found]
+    pairs = reformer.attended(torch.tensor(buckets), chunk)
+    return [torch.nonzero(row).flatten().tolist() for row in pairs]
 
 
 def test_order_and_meetings_by_hand() -> None:
@@ -102,8 +102,8 @@ def test_two_chunks_catch_everything_and_more_rounds_never_less() -> None:
         rotation = hashing.rotations(1, 8, 8, 8, 3)[:, :, :rounds]
         buckets = hashing.buckets_of(vectors[None, None], rotation)[0, 0]
         shares.append(float(reformer.covered_weight(weights, reformer.attended(buckets, 4)).mean()))
-        whole = reformer.covered_weight(weights, reformer.attended(buckets[:1], 16))
-        torch.testing.assert_close(whole, torch.ones(32))
+        full = reformer.covered_weight(weights, reformer.attended(buckets[:1], 16))
+        torch.testing.assert_close(full, torch.ones(32))
     assert shares == sorted(shares)
     assert shares[0] < shares[-1] < 1
 
@@ -126,9 +126,9 @@ def test_what_is_shown_is_what_the_library_hashes(model: Any) -> None:
     assert set(keep) == {1, 2}
     with torch.no_grad():
         out = model(input_ids=ids, use_cache=True)
-    for layer, found in keep.items():
+    for layer, result in keep.items():
         theirs = out.past_buckets_states.buckets_cache[layer][0]  # (H, r, n), rounds apart by the number of buckets
-        assert torch.equal(found.buckets, theirs - 4 * torch.arange(2)[:, None])
+        assert torch.equal(result.buckets, theirs - 4 * torch.arange(2)[:, None])
 
 
 def test_surprises_by_hand(model: Any) -> None:
@@ -138,9 +138,9 @@ def test_surprises_by_hand(model: Any) -> None:
     bits = reformer.surprisals(model, ids[0].tolist())
     assert len(bits) == 19
     assert float(bits[4]) == pytest.approx(-math.log2(float(chances[4, ids[0, 5]])), rel=1e-3)
-    found = reformer.by_context(model, ids[0].tolist(), (8, 20), 4)
-    assert found[1] == pytest.approx(float(bits[-4:].mean()), rel=1e-5)
-    assert found[0] == pytest.approx(float(reformer.surprisals(model, ids[0, -8:].tolist())[-4:].mean()), rel=1e-5)
+    surprisals = reformer.by_context(model, ids[0].tolist(), (8, 20), 4)
+    assert surprisals[1] == pytest.approx(float(bits[-4:].mean()), rel=1e-5)
+    assert surprisals[0] == pytest.approx(float(reformer.surprisals(model, ids[0, -8:].tolist())[-4:].mean()), rel=1e-5)
     with pytest.raises(OutOfRange):
         reformer.by_context(model, [2, 3], (2,), 2)
 
@@ -230,19 +230,19 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
     long = prepare(checkpoint, text)
     sparsity = Sparsity(block_size=16, random_blocks=1, seed=3)
     told: list[float] = []
-    found = compare(checkpoint, long, sparsity, k=3, progress=lambda share, doing: told.append(share))
+    comparison = compare(checkpoint, long, sparsity, k=3, progress=lambda share, doing: told.append(share))
 
     n, layers, heads = len(long.ids), 2, 2
-    assert (found.tokens, found.layers, found.heads, found.positions) == (n, layers, heads, 512)
-    assert found.full.scores == layers * heads * n * n
+    assert (comparison.tokens, comparison.layers, comparison.heads, comparison.positions) == (n, layers, heads, 512)
+    assert comparison.full.scores == layers * heads * n * n
     by_draw = sum(cost(n, sparsity, layer, head).sparse for layer in range(layers) for head in range(heads))
-    assert found.sparse.scores == by_draw < found.full.scores
-    assert found.full.layer_bytes == 4 * heads * n * n
+    assert comparison.sparse.scores == by_draw < comparison.full.scores
+    assert comparison.full.layer_bytes == 4 * heads * n * n
     # two n × n matrices at once, the scores and their softmax, and the context of eight numbers a token
-    assert 8 * n * n <= found.full.peak_bytes <= 8 * n * n + 200 * n
-    assert found.sparse.peak_bytes < found.full.peak_bytes
+    assert 8 * n * n <= comparison.full.peak_bytes <= 8 * n * n + 200 * n
+    assert comparison.sparse.peak_bytes < comparison.full.peak_bytes
 
-    (word,) = found.masks
+    (word,) = comparison.masks
     assert word.position == long.positions[0]
     assert "[MASK]" in word.context
     assert 3 <= len(word.answers) <= 6
@@ -262,6 +262,6 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
 
 def test_sparse_with_everything_in_sight_answers_as_full(checkpoint: Checkpoint) -> None:
     long = prepare(checkpoint, "The cat [MASK] on the mat.")
-    found = compare(checkpoint, long, Sparsity(block_size=16))
-    assert found.sparse.scores == found.full.scores
-    assert found.masks[0].distance < 1e-5
+    comparison = compare(checkpoint, long, Sparsity(block_size=16))
+    assert comparison.sparse.scores == comparison.full.scores
+    assert comparison.masks[0].distance < 1e-5

@@ -79,10 +79,10 @@ def test_cost_grows_by_a_line_and_full_by_a_square():
 
 def test_total_scores():
     assert total_scores(10, 2, 3, None) == 600
-    whole = Sparsity(block_size=4, global_blocks=0, random_blocks=1)
+    sparsity = Sparsity(block_size=4, global_blocks=0, random_blocks=1)
     for n in (64, 62):
-        by_hand = sum(cost(n, whole, layer, head).sparse for layer in range(2) for head in range(3))
-        assert total_scores(n, 2, 3, whole) == by_hand
+        by_hand = sum(cost(n, sparsity, layer, head).sparse for layer in range(2) for head in range(3))
+        assert total_scores(n, 2, 3, sparsity) == by_hand
 
 
 def test_table_lists_what_kinds_shows():

@@ -46,10 +46,10 @@ def hashed(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
 def test_scores_and_cells_are_those_of_the_mask(n: int, side: int, global_at: tuple[int, ...]) -> None:
     chosen = tuple(at for at in global_at if at < n)
     seen = allowed(n, side, chosen)
-    one = window_layout.cost(n, side, chosen)
-    assert one.sparse == int(seen.sum())
-    assert one.full == n * n
-    assert sum(count for _, count in one.by_kind) == one.sparse
+    cost = window_layout.cost(n, side, chosen)
+    assert cost.sparse == int(seen.sum())
+    assert cost.full == n * n
+    assert sum(count for _, count in cost.by_kind) == cost.sparse
     cell = 4
     kinds = window_layout.kinds(n, side, chosen, cell)
     for row, line in enumerate(kinds):
@@ -92,19 +92,19 @@ def test_global_words_are_found_wherever_they_stand(window: Checkpoint) -> None:
 def test_ways_differ_only_where_the_mask_does(window: Checkpoint) -> None:
     text = "the cat sat on the mat and looked at the dog, " * 6 + "and the [MASK] sat."
     long = prepare(window, text)
-    n, told = len(long.ids), []
-    found = compare_windows(window, long, 8, (0,), progress=lambda share, doing: told.append(share))
-    assert told == sorted(told)
-    assert (found.tokens, found.layers, found.heads) == (n, 2, 2)
-    (mask,) = found.masks
+    n, progress = len(long.ids), []
+    comparison = compare_windows(window, long, 8, (0,), progress=lambda share, doing: progress.append(share))
+    assert progress == sorted(progress)
+    assert (comparison.tokens, comparison.layers, comparison.heads) == (n, 2, 2)
+    (mask,) = comparison.masks
     for word in mask.answers:
         full, chosen, start, none = word.probabilities
         assert chosen == pytest.approx(start)  # the same global token
         assert min(full, none) >= 0
     assert 0 <= mask.distance <= 1
-    assert found.sparse.scores == 4 * window_layout.cost(n, 8, (0,)).sparse
-    assert found.full.scores == 4 * n * n
-    assert found.sparse.peak_bytes < found.full.peak_bytes
+    assert comparison.sparse.scores == 4 * window_layout.cost(n, 8, (0,)).sparse
+    assert comparison.full.scores == 4 * n * n
+    assert comparison.sparse.peak_bytes < comparison.full.peak_bytes
     wide = compare_windows(window, long, n, (0,))
     for word in wide.masks[0].answers:  # a window as wide as the text is full attention
         assert word.probabilities[0] == pytest.approx(word.probabilities[1], rel=1e-4, abs=1e-7)
@@ -123,25 +123,25 @@ def test_masks_and_heads_read_with_the_first_token_global(window: Checkpoint) ->
             .logits[0, 2]
             .softmax(-1)
         )
-    (found,) = fill_mask(window, text)
-    assert found.probabilities[0] == pytest.approx(float(theirs.max()), rel=1e-4)
+    (mask_prediction,) = fill_mask(window, text)
+    assert mask_prediction.probabilities[0] == pytest.approx(float(theirs.max()), rel=1e-4)
     trace = capture(window, text)
     assert trace.encoder.weights.shape == (2, 2, len(ids), len(ids))
 
 
 def test_buckets_of_a_text_are_those_that_the_model_uses(hashed: Checkpoint) -> None:
     ids = buckets.prepare(hashed, "The cat sat on the mat. " * 8, buckets.LEAST)
-    found = buckets.compute_buckets(hashed, ids, 1, 1, 2, 5)
+    hashed_keys = buckets.compute_buckets(hashed, ids, 1, 1, 2, 5)
     keep: dict[int, reformer.Hashed] = {}
     reformer.states(hashed.model, torch.tensor([ids]), rounds=2, seed=5, record=keep)
-    np.testing.assert_array_equal(found.buckets, keep[1].buckets[1].numpy())
-    np.testing.assert_array_equal(found.same_bucket, reformer.attended(keep[1].buckets[1], 16).numpy())
-    assert [row.rounds for row in found.rows] == [1, 2, 4, 8]
+    np.testing.assert_array_equal(hashed_keys.buckets, keep[1].buckets[1].numpy())
+    np.testing.assert_array_equal(hashed_keys.same_bucket, reformer.attended(keep[1].buckets[1], 16).numpy())
+    assert [row.rounds for row in hashed_keys.rows] == [1, 2, 4, 8]
     # the row of the rounds that run is computed from the very buckets that run
     weights = reformer.full_weights(keep[1].vectors[1])
     covered = float(reformer.covered_weight(weights, reformer.attended(keep[1].buckets[1], 16))[32:].mean())
-    assert found.rows[1].covered == pytest.approx(covered, rel=1e-4)
-    assert found.rows[0].expected < found.rows[3].expected <= 1
+    assert hashed_keys.rows[1].covered == pytest.approx(covered, rel=1e-4)
+    assert hashed_keys.rows[0].expected < hashed_keys.rows[3].expected <= 1
     with pytest.raises(OutOfRange, match="hashes in layers 2"):
         buckets.compute_buckets(hashed, ids, 0, 0, 1, 0)
     with pytest.raises(OutOfRange):
@@ -186,9 +186,19 @@ def model() -> Any:
 
 
 def test_pattern_by_hand() -> None:
-    one, no = True, False
-    assert allowed(4, 1).tolist() == [[one, one, no, no], [one, one, one, no], [no, one, one, one], [no, no, one, one]]
-    assert allowed(4, 1, (0,)).tolist() == [[one] * 4, [one] * 3 + [no], [one] * 4, [one, no, one, one]]
+    single, no = True, False
+    assert allowed(4, 1).tolist() == [
+        [single, single, no, no],
+        [single, single, single, no],
+        [no, single, single, single],
+        [no, no, single, single],
+    ]
+    assert allowed(4, 1, (0,)).tolist() == [
+        [single] * 4,
+        [single] * 3 + [no],
+        [single] * 4,
+        [single, no, single, single],
+    ]
 
 
 def test_weights_by_hand() -> None:
@@ -196,8 +206,8 @@ def test_weights_by_hand() -> None:
     query = torch.ones(1, 1, 3, 1)
     key = torch.tensor([1.0, 2.0, 4.0]).log().view(1, 1, 3, 1)
     value = torch.tensor([7.0, 70.0, 700.0]).view(1, 1, 3, 1)
-    found = by_blocks(query, key, value, 1)[0, 0, :, 0].tolist()
-    assert found == pytest.approx([(7 + 140) / 3, (7 + 140 + 2800) / 7, (140 + 2800) / 6])
+    context = by_blocks(query, key, value, 1)[0, 0, :, 0].tolist()
+    assert context == pytest.approx([(7 + 140) / 3, (7 + 140 + 2800) / 7, (140 + 2800) / 6])
     globally = by_blocks(query, key, value, 1, (0,))[0, 0, 2, 0].item()
     assert globally == pytest.approx((7 + 140 + 2800) / 7)
 
@@ -209,13 +219,13 @@ def test_blocks_give_what_the_mask_gives(n: int, side: int, global_at: tuple[int
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 3, n, 8).unbind()
     expected, weights = by_mask(query, key, value, allowed(n, side, chosen))
-    found = by_blocks(query, key, value, side, chosen)
+    context = by_blocks(query, key, value, side, chosen)
     others = [at for at in range(n) if at not in chosen]
-    torch.testing.assert_close(found[:, :, others], expected[:, :, others])
+    torch.testing.assert_close(context[:, :, others], expected[:, :, others])
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, n))
     if side >= n and not chosen:  # a window as wide as the text is full attention
         full = torch.softmax(query @ key.transpose(-1, -2) / math.sqrt(8), -1) @ value
-        torch.testing.assert_close(found, full)
+        torch.testing.assert_close(context, full)
 
 
 @pytest.mark.parametrize("n", [3, 16, 41])
@@ -270,7 +280,7 @@ def test_layers_with_windows_of_their_own_keep_them() -> None:
     model, ids = checkpoint.model, torch.arange(5, 30)
     with torch.inference_mode():
         expected = model.lm_head(longformer.states(model, ids[None]))[0, [3, 20]]
-    found = torch.from_numpy(longformer.forward(model, ids.tolist(), (3, 20)))
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+    logits = torch.from_numpy(longformer.forward(model, ids.tolist(), (3, 20)))
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-4)
     kept = scores_by_layer(Inputs(checkpoint, {"input_ids": ids[None]}, ()))["encoder"]
-    assert [int((own.weights[0, 12] > 0).sum()) for _, own in kept] == [1 + 5, 1 + 9]
+    assert [int((attention_map.weights[0, 12] > 0).sum()) for _, attention_map in kept] == [1 + 5, 1 + 9]

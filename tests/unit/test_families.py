@@ -72,7 +72,9 @@ def test_a_folder_with_a_card_is_all_that_a_model_needs(
     checkpoint = checkpoints.load("next-door")
 
     target = "Le chat." if spec.offers("rewrites") else None
-    assert {one.kind for one in capture(checkpoint, TEXT, target=target).maps} == streams == set(spec.family.streams)
+    assert (
+        {entry.kind for entry in capture(checkpoint, TEXT, target=target).maps} == streams == set(spec.family.streams)
+    )
     assert isinstance(answer(checkpoint, TEXT, (5,)), answered)
     page = runpy.run_path(str(ROOT / "pages" / f"{spec.branch}.py"), run_name="page")
     assert {demo.slug for demo in page["DEMOS"] if demo.fits(spec)} == demos

@@ -33,9 +33,9 @@ def contrast(ink: str, ground: np.ndarray) -> float:
 def test_a_number_can_be_read_anywhere_on_the_scale(scale: Scale) -> None:
     for (low, color), (high, other) in pairwise(scale):
         values = np.linspace(low, high, 21)
-        found = inks(values[None], scale, 0.0, 1.0)[0].tolist()
-        assert {BLACK, WHITE} >= set(found)
-        for share, ink in zip(np.linspace(0, 1, 21), found, strict=True):
+        colors = inks(values[None], scale, 0.0, 1.0)[0].tolist()
+        assert {BLACK, WHITE} >= set(colors)
+        for share, ink in zip(np.linspace(0, 1, 21), colors, strict=True):
             mix = mixed(color, other, float(share))
             ground = np.array([int(mix[i : i + 2], 16) for i in (1, 3, 5)])
             assert contrast(ink, ground) >= 4.5

@@ -38,14 +38,14 @@ def meet(one: Box, other: Box) -> bool:
 
 def on_each_other(drawing: Drawing) -> list[tuple[str, str]]:
     """Pairs of systems whose names meet, or whose name lies on the other's marker."""
-    found = []
-    for one, other in combinations(drawing.marks, 2):
-        dots = [Box(mark.x - mark.r, mark.y - mark.r, 2 * mark.r, 2 * mark.r) for mark in (one, other)]
-        if one.label and other.label and meet(one.label, other.label):
-            found.append((one.slug, other.slug))
-        if (one.label and meet(one.label, dots[1])) or (other.label and meet(other.label, dots[0])):
-            found.append((one.slug, other.slug))
-    return found
+    result = []
+    for first, other in combinations(drawing.marks, 2):
+        dots = [Box(mark.x - mark.r, mark.y - mark.r, 2 * mark.r, 2 * mark.r) for mark in (first, other)]
+        if first.label and other.label and meet(first.label, other.label):
+            result.append((first.slug, other.slug))
+        if (first.label and meet(first.label, dots[1])) or (other.label and meet(other.label, dots[0])):
+            result.append((first.slug, other.slug))
+    return result
 
 
 @pytest.mark.parametrize("width", [WIDTHS["branch"][0], WIDTHS["branch"][-1]])
@@ -150,13 +150,13 @@ FOUR = (ROOT, LEFT, RIGHT, LEAF)
 
 
 def test_everything_of_the_catalogue_is_there_in_the_order_of_time() -> None:
-    found = family()
-    assert {entry.slug for entry in found} == {
+    entries = family()
+    assert {entry.slug for entry in entries} == {
         *(system.slug for system in catalogue.systems()),
         *(ancestor.slug for ancestor in catalogue.ancestors()),
     }
-    assert [entry.at for entry in found] == sorted(entry.at for entry in found)
-    bert = next(entry for entry in found if entry.slug == "bert")
+    assert [entry.at for entry in entries] == sorted(entry.at for entry in entries)
+    bert = next(entry for entry in entries if entry.slug == "bert")
     assert (bert.date, bert.at) == ("October 2018", 2018 * 12 + 9)
     assert dict(bert.sizes) == {"base": 109_482_240, "large": 335_141_888}
     assert bert.largest == anatomy.module_tree("bert", "large").parameters

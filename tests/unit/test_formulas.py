@@ -31,9 +31,9 @@ EULER = {"e"}
 
 def letters(latex: str) -> set[str]:
     """The letters of a formula: Latin ones by themselves, Greek ones as their commands; no names of functions."""
-    rest = WORDS.sub(" ", latex)
-    greek = set(re.findall(rf"\\({GREEK})(?![A-Za-z])", rest))
-    return greek | set(re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+", " ", rest)))
+    symbols = WORDS.sub(" ", latex)
+    greek = set(re.findall(rf"\\({GREEK})(?![A-Za-z])", symbols))
+    return greek | set(re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+", " ", symbols)))
 
 
 def unnamed(formula: str, words: str) -> list[str]:
@@ -53,8 +53,8 @@ PARTS = {
 
 def strings(node: ast.AST) -> str:
     """All literal texts, and the parts of content files that they name."""
-    found = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    return " ".join(found + [PARTS[text] for text in found if text in PARTS])
+    values = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return " ".join(values + [PARTS[text] for text in values if text in PARTS])
 
 
 def drawn() -> Iterator[tuple[str, str, str]]:
@@ -119,7 +119,7 @@ def test_formulas_in_content_files_are_named_in_their_part_and_have_a_paper(page
     text = re.sub(r"\{\{\w+\}\}", "", words.parts[part].text)
     formulas = " ".join(re.findall(r"\$\$(.+?)\$\$", text, re.DOTALL))
     assert not unnamed(formulas, re.sub(r"\$\$.+?\$\$", " ", text, flags=re.DOTALL))
-    papers = " ".join(one.text for one in words.parts.values())
+    papers = " ".join(entry.text for entry in words.parts.values())
     if page == "experiments" and section in studies.names():  # a study names the paper of its claim
         papers += studies.get(section).source
     assert re.search(r"arXiv[ :]\d{4}\.\d{5}|from memory|(19|20)\d\d, ", papers)
@@ -208,8 +208,8 @@ def test_hosting_lists_every_setting_with_its_default() -> None:
     for name, default in fields.items():
         assert default is None or rows[name].strip("` ") == str(default)
     for name, _, takes in cells:
-        found = re.search(r"(\S+) to (\S+)$", accepted(name.removeprefix("ATLAS_").lower()))
-        assert found is None or takes.strip() == found[0]
+        match = re.search(r"(\S+) to (\S+)$", accepted(name.removeprefix("ATLAS_").lower()))
+        assert match is None or takes.strip() == match[0]
 
 
 def test_names_in_the_readmes_example_exist() -> None:

@@ -140,8 +140,8 @@ def test_every_name_that_may_be_linked_leads_to_its_term() -> None:
     for term in TERMS:
         for name in term.names if term.linked else ():
             st.session_state.clear()
-            found = [where for piece, where in Linker(name).pieces(f"Here {name} stands.") if where is not None]
-            assert found == [term], name
+            result = [where for piece, where in Linker(name).pieces(f"Here {name} stands.") if where is not None]
+            assert result == [term], name
 
 
 def test_common_words_are_not_linked() -> None:

@@ -30,11 +30,11 @@ def test_both_ways_give_the_same_scores(name: str) -> None:
     assert caches(model)
     reader = Reader(model, source)
     reader.next_logits(torch.tensor([IDS[:9]]))
-    one = reader.replay(torch.tensor([IDS[9:10]]))()
-    assert torch.allclose(one, Reader(model, source, cached=False).next_logits(torch.tensor([IDS[:10]])), atol=1e-4)
+    single = reader.replay(torch.tensor([IDS[9:10]]))()
+    assert torch.allclose(single, Reader(model, source, cached=False).next_logits(torch.tensor([IDS[:10]])), atol=1e-4)
     # nothing was remembered of it
     other = reader.next_logits(torch.tensor([IDS[9:10]]))
-    assert torch.allclose(one, other, atol=1e-5)
+    assert torch.allclose(single, other, atol=1e-5)
 
 
 def test_the_tokens_that_pass_through_the_layers_are_counted() -> None:
@@ -84,6 +84,6 @@ def test_it_is_a_tenth_of_the_model_and_has_the_same_vocabulary() -> None:
 def test_it_changes_no_text_and_halves_the_passes(prompt: str) -> None:
     large, small = checkpoints.load("atlas-gpt-2"), checkpoints.load("atlas-gpt-2", "draft")
     ids = prompt_ids(large, prompt)
-    found = generate_with_draft(large, small, ids, 40)
-    assert list(found.ids) == plain(large, ids, 40)
-    assert found.passes_per_token < 0.7
+    result = generate_with_draft(large, small, ids, 40)
+    assert list(result.ids) == plain(large, ids, 40)
+    assert result.passes_per_token < 0.7

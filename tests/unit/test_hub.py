@@ -62,8 +62,8 @@ def server(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def published() -> tuple[CheckpointSpec, ...]:
     """The catalogue's Hub entries, for these tests the one that the local server has."""
-    found = hub_cache.fetched(ID, "masked-lm")
-    return (replace(SPEC, ready=found is not None),)
+    inspected = hub_cache.fetched(ID, "masked-lm")
+    return (replace(SPEC, ready=inspected is not None),)
 
 
 def weights(folder: Path) -> int:

@@ -45,8 +45,8 @@ def test_bayes_by_hand() -> None:
 
 
 def test_probabilities_of_long_texts_do_not_vanish() -> None:
-    found = posterior(np.array([-5000.0, -5000.0 - math.log(3)]))
-    np.testing.assert_allclose(found, [0.75, 0.25])
+    probabilities = posterior(np.array([-5000.0, -5000.0 - math.log(3)]))
+    np.testing.assert_allclose(probabilities, [0.75, 0.25])
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def checkpoint() -> Checkpoint:
 
 def test_a_probability_follows_from_the_librarys_loss(checkpoint: Checkpoint) -> None:
     text = "Once upon a time"
-    found = classify(checkpoint, text)
+    prediction = classify(checkpoint, text)
     ids: Any = checkpoint.tokenizer(text)["input_ids"]
     losses = []
     for code in codes_of(checkpoint).values():
@@ -71,11 +71,11 @@ def test_a_probability_follows_from_the_librarys_loss(checkpoint: Checkpoint) ->
         with torch.no_grad():
             losses.append(float(checkpoint.model(input_ids=row, labels=row).loss) * len(ids))
     weights = np.exp(-np.array(losses))
-    assert found.labels == ("First", "Second")
-    assert found.tokens == len(ids)
-    assert found.probabilities == pytest.approx((weights / weights.sum()).tolist(), rel=1e-4)
-    assert found.bits == pytest.approx([loss / math.log(2) / len(text) for loss in losses], rel=1e-4)
-    assert found.best == found.labels[int(weights.argmax())]
+    assert prediction.labels == ("First", "Second")
+    assert prediction.tokens == len(ids)
+    assert prediction.probabilities == pytest.approx((weights / weights.sum()).tolist(), rel=1e-4)
+    assert prediction.bits == pytest.approx([loss / math.log(2) / len(text) for loss in losses], rel=1e-4)
+    assert prediction.best == prediction.labels[int(weights.argmax())]
 
 
 def test_texts_that_cannot_be_classified_get_a_sentence(checkpoint: Checkpoint) -> None:
@@ -120,27 +120,27 @@ def adapted(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
 
 def test_probabilities_and_updates_are_the_models_own(adapted: Checkpoint) -> None:
     model: Any = adapted.model
-    found = classify_task(adapted, " The cat  sat on the mat. ", "genre")
-    given = adapted.tokenizer("The cat sat on the mat.", return_tensors="pt")
+    task = classify_task(adapted, " The cat  sat on the mat. ", "genre")
+    encoded = adapted.tokenizer("The cat sat on the mat.", return_tensors="pt")
     with torch.no_grad():
-        answer = model.answer(given, "genre", watch=True)
-        alone = model.answer_alone(given, "genre")
-    assert found.adapted == pytest.approx(answer.logits.softmax(-1)[0].tolist())
-    assert found.alone == pytest.approx(alone.softmax(-1)[0].tolist())
-    assert found.updates == pytest.approx(answer.updates)
-    assert found.answer == found.task.answers[int(answer.logits.argmax())]
-    assert found.answer_alone == found.task.answers[int(alone.argmax())]
-    assert found.read == "The cat sat on the mat."
+        answer = model.answer(encoded, "genre", watch=True)
+        alone = model.answer_alone(encoded, "genre")
+    assert task.adapted == pytest.approx(answer.logits.softmax(-1)[0].tolist())
+    assert task.alone == pytest.approx(alone.softmax(-1)[0].tolist())
+    assert task.updates == pytest.approx(answer.updates)
+    assert task.answer == task.task.answers[int(answer.logits.argmax())]
+    assert task.answer_alone == task.task.answers[int(alone.argmax())]
+    assert task.read == "The cat sat on the mat."
     assert [info.slug for info in tasks(adapted)] == list(tinyadapters.TASKS)
-    assert found.task.trained_alone == 16 * 4 + 4
+    assert task.task.trained_alone == 16 * 4 + 4
     ordered = replace(adapted, spec=replace(adapted.spec, tasks=("words", "genre", "speech")))
     assert [info.slug for info in tasks(ordered)] == ["words", "genre", "sentiment", "question"]
 
 
 def test_a_question_is_classified_without_its_mark(adapted: Checkpoint) -> None:
-    found = classify_task(adapted, "Is the cat in? A dog runs!", "question")
-    assert found.read == "Is the cat in"
-    assert found.adapted == classify_task(adapted, "Is the cat in.", "question").adapted
+    task = classify_task(adapted, "Is the cat in? A dog runs!", "question")
+    assert task.read == "Is the cat in"
+    assert task.adapted == classify_task(adapted, "Is the cat in.", "question").adapted
     assert classify_task(adapted, "Is the cat in?", "genre").read == "Is the cat in?"
     assert without_mark('"Stay!" said the queen. He went.') == 'Stay!" said the queen'
     assert without_mark("It cost 3.50 in all") == "It cost 3.50 in all"

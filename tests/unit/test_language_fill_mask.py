@@ -198,7 +198,7 @@ def test_repetition_by_hand() -> None:
 def test_a_kept_text_is_few_objects(gpt2: Checkpoint) -> None:
     def alive() -> int:
         gc.collect()
-        return sum(type(one) is Alternative for one in gc.get_objects())
+        return sum(type(entry) is Alternative for entry in gc.get_objects())
 
     gc.freeze()  # what was there before is not looked through
     try:

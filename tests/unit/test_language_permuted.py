@@ -46,19 +46,21 @@ def alone(checkpoint: Checkpoint, ids: list[int], order: list[int], step: int) -
 def test_the_steps_of_one_pass_use_the_chain_rule(xlnet: Checkpoint) -> None:
     targets = permuted.prepare(xlnet, TEXT, [5, 2, 3])
     ids = [token.id for token in targets.tokens]
-    found = permuted.follow(xlnet, targets)
+    prediction_steps = permuted.follow(xlnet, targets)
     a, b, c = order = list(targets.positions)
     first = alone(xlnet, ids, order, 0)
-    assert found[0].probability == pytest.approx(math.exp(first[ids[a]]), rel=1e-4)
-    assert found[0].prediction.ids[0] == int(first.argmax())
-    assert found[0].rank == int((first > first[ids[a]]).sum()) + 1
-    assert found[1].probability == pytest.approx(math.exp(alone(xlnet, ids, order, 1)[ids[b]]), rel=1e-4)
+    assert prediction_steps[0].probability == pytest.approx(math.exp(first[ids[a]]), rel=1e-4)
+    assert prediction_steps[0].prediction.ids[0] == int(first.argmax())
+    assert prediction_steps[0].rank == int((first > first[ids[a]]).sum()) + 1
+    assert prediction_steps[1].probability == pytest.approx(math.exp(alone(xlnet, ids, order, 1)[ids[b]]), rel=1e-4)
     last = alone(xlnet, ids, order, 2)
-    assert found[2].probability == pytest.approx(math.exp(last[ids[c]]), rel=1e-4)
-    assert found[2].bits == pytest.approx(-math.log2(found[2].probability))
+    assert prediction_steps[2].probability == pytest.approx(math.exp(last[ids[c]]), rel=1e-4)
+    assert prediction_steps[2].bits == pytest.approx(-math.log2(prediction_steps[2].probability))
     costs = permuted.costs(xlnet, targets)
     assert list(costs) == sorted(targets.positions)
-    assert [costs[place] for place in targets.positions] == pytest.approx([step.bits for step in found], rel=1e-4)
+    assert [costs[place] for place in targets.positions] == pytest.approx(
+        [step.bits for step in prediction_steps], rel=1e-4
+    )
 
 
 def test_what_comes_later_in_the_order_cannot_be_felt(xlnet: Checkpoint) -> None:
@@ -74,22 +76,22 @@ def test_what_comes_later_in_the_order_cannot_be_felt(xlnet: Checkpoint) -> None
 
 def test_own_predictions_are_fed_back(xlnet: Checkpoint) -> None:
     targets = permuted.prepare(xlnet, TEXT, [2, 3])
-    truth, own = permuted.follow(xlnet, targets), permuted.follow(xlnet, targets, feed_predictions=True)
-    assert own[0] == truth[0]
+    truth, prediction_steps = permuted.follow(xlnet, targets), permuted.follow(xlnet, targets, feed_predictions=True)
+    assert prediction_steps[0] == truth[0]
     ids = [token.id for token in targets.tokens]
-    ids[targets.positions[0]] = own[0].prediction.ids[0]
+    ids[targets.positions[0]] = prediction_steps[0].prediction.ids[0]
     again = alone(xlnet, ids, list(targets.positions), 1)
-    assert own[1].prediction.ids[0] == int(again.argmax())
-    assert own[1].prediction.probabilities[0] == pytest.approx(float(again.max().exp()), rel=1e-4)
+    assert prediction_steps[1].prediction.ids[0] == int(again.argmax())
+    assert prediction_steps[1].prediction.probabilities[0] == pytest.approx(float(again.max().exp()), rel=1e-4)
 
 
 def test_attention_in_the_order_of_the_text(xlnet: Checkpoint) -> None:
     targets = permuted.prepare(xlnet, "The cat sat", [3, 1])  # [CLS] the cat sat [SEP]
     assert [token.text for token in targets.tokens] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
     content, query = (side.astype(int).tolist() for side in permuted.stream_masks(targets))
-    known = [1, 0, 1, 0, 1]
-    assert query == [known, [1, 0, 1, 1, 1], known, known, known]
-    assert content == [known, [1, 1, 1, 1, 1], known, [1, 0, 1, 1, 1], known]
+    context = [1, 0, 1, 0, 1]
+    assert query == [context, [1, 0, 1, 1, 1], context, context, context]
+    assert content == [context, [1, 1, 1, 1, 1], context, [1, 0, 1, 1, 1], context]
 
 
 def test_words_of_several_tokens_are_predicted_from_left_to_right(xlnet: Checkpoint) -> None:
@@ -108,16 +110,16 @@ def test_words_of_several_tokens_are_predicted_from_left_to_right(xlnet: Checkpo
 
 
 def test_masks_filled_at_once_attend_to_no_other_mask(xlnet: Checkpoint) -> None:
-    one, two = fill_mask(xlnet, "The [MASK] sat on the [MASK].")
+    first, second = fill_mask(xlnet, "The [MASK] sat on the [MASK].")
     tokens = prepare(xlnet, TEXT, [2, 6])
     assert tokens.positions == (2, 6)
     guesses = predict(xlnet, tokens)
-    assert guesses[0].probabilities == pytest.approx(one.probabilities, rel=1e-5)
+    assert guesses[0].probabilities == pytest.approx(first.probabilities, rel=1e-5)
     ids = [token.id for token in tokens.tokens]
     expected = alone(xlnet, ids, [2, 6], 0).exp().topk(5)
-    assert one.ids == tuple(expected.indices.tolist())
-    assert one.probabilities == pytest.approx(expected.values.tolist(), rel=1e-4)
-    assert two.position == 6
+    assert first.ids == tuple(expected.indices.tolist())
+    assert first.probabilities == pytest.approx(expected.values.tolist(), rel=1e-4)
+    assert second.position == 6
     both = side_by_side.answer(xlnet, TEXT, [1])
     assert isinstance(both, side_by_side.Filled)
 
@@ -175,14 +177,14 @@ def test_with_a_memory_that_covers_all_segments_cost_what_one_pass_costs(xl: Che
 
 def test_without_memory_each_segment_begins_anew(xl: Checkpoint) -> None:
     ids = ids_of(xl, 41)
-    found = segments.costs(xl.model, ids, segment=10, memory=0)
+    costs = segments.costs(xl.model, ids, segment=10, memory=0)
     for begin in range(0, 40, 10):
         logs = whole(xl, ids[begin : begin + 10])
         expected = [-float(logs[i, ids[begin + i + 1]]) / np.log(2) for i in range(10)]
-        np.testing.assert_allclose(found[begin : begin + 10], expected, atol=1e-4)
+        np.testing.assert_allclose(costs[begin : begin + 10], expected, atol=1e-4)
     with_memory = segments.costs(xl.model, ids, segment=10)
-    np.testing.assert_allclose(with_memory[:10], found[:10], atol=1e-5)
-    assert np.abs(with_memory[10:] - found[10:]).max() > 0.01
+    np.testing.assert_allclose(with_memory[:10], costs[:10], atol=1e-5)
+    assert np.abs(with_memory[10:] - costs[10:]).max() > 0.01
 
 
 def test_a_memory_can_be_made_shorter(xl: Checkpoint, short: Checkpoint) -> None:
@@ -225,12 +227,12 @@ def test_what_has_no_influence_changes_nothing(short: Checkpoint) -> None:
 
 
 def test_reading(xl: Checkpoint) -> None:
-    found = segments.compare(xl, STORY, segment=16, memory=32)
-    assert len(found.tokens) == len(found.with_memory) == len(found.without)
-    assert found.tokens[0].text == "The"
-    np.testing.assert_allclose(found.with_memory[:16], found.without[:16], atol=1e-5)
-    assert found.furthest_key == (47, 47)
-    assert (found.segment, found.memory) == (16, 32)
+    comparison = segments.compare(xl, STORY, segment=16, memory=32)
+    assert len(comparison.tokens) == len(comparison.with_memory) == len(comparison.without)
+    assert comparison.tokens[0].text == "The"
+    np.testing.assert_allclose(comparison.with_memory[:16], comparison.without[:16], atol=1e-5)
+    assert comparison.furthest_key == (47, 47)
+    assert (comparison.segment, comparison.memory) == (16, 32)
 
 
 @pytest.mark.parametrize("prompt", [5, 70])

@@ -215,8 +215,8 @@ def letters(text: str) -> int:
 
 
 def test_what_fits_is_read_whole() -> None:
-    found = window(TEN, framed, count_words, 12, 4, 6)
-    assert (found.text, found.first, found.last, found.total) == (TEN, 1, 10, 10)
+    part = window(TEN, framed, count_words, 12, 4, 6)
+    assert (part.text, part.first, part.last, part.total) == (TEN, 1, 10, 10)
 
 
 @pytest.mark.parametrize(
@@ -232,18 +232,18 @@ def test_what_fits_is_read_whole() -> None:
     ],
 )
 def test_tokens_are_chosen_by_number(first: int | None, last: int | None, expected: tuple[int, int, str]) -> None:
-    found = window(TEN, framed, count_words, 6, first, last)
-    assert (found.first, found.last, found.text) == expected
+    part = window(TEN, framed, count_words, 6, first, last)
+    assert (part.first, part.last, part.text) == expected
 
 
 def test_a_part_begins_with_a_word() -> None:
-    found = window("aaa bbb ccc", letters, letters, 8, 6)  # " bbb" has the bytes 4 to 7
-    assert (found.text, found.first, found.last, found.total) == ("bbb ccc", 4, 11, 11)
+    part = window("aaa bbb ccc", letters, letters, 8, 6)  # " bbb" has the bytes 4 to 7
+    assert (part.text, part.first, part.last, part.total) == ("bbb ccc", 4, 11, 11)
 
 
 def test_a_text_without_spaces_is_split_inside() -> None:
-    found = window("x" * 100, letters, letters, 40)
-    assert found.text == "x" * (40 // LONGEST * LONGEST)
+    part = window("x" * 100, letters, letters, 40)
+    assert part.text == "x" * (40 // LONGEST * LONGEST)
 
 
 def test_the_end_of_a_text() -> None:
@@ -252,5 +252,5 @@ def test_the_end_of_a_text() -> None:
 
 
 def test_what_grows_when_it_is_cut_is_counted_again() -> None:
-    found = window(TEN, lambda text: 2 * count_words(text), count_words, 6)
-    assert found.text == "w1 w2 w3"
+    part = window(TEN, lambda text: 2 * count_words(text), count_words, 6)
+    assert part.text == "w1 w2 w3"

@@ -206,6 +206,6 @@ def test_the_frame_of_a_page_needs_neither_models_nor_arrays() -> None:
 
 def test_the_probe_sees_what_is_imported() -> None:
     assert imported_by("import scipy") & HEAVY == {"scipy"}  # the quickest of them
-    found = brought({"light": "import tomllib", "heavy": "import scipy", "again": "import scipy", "wrong": "1 / 0"})
-    assert [names & HEAVY for _, names in found.values()] == [set(), {"scipy"}, set(), set()]
-    assert ["ZeroDivisionError" in failure for failure, _ in found.values()] == [False, False, False, True]
+    modules = brought({"light": "import tomllib", "heavy": "import scipy", "again": "import scipy", "wrong": "1 / 0"})
+    assert [names & HEAVY for _, names in modules.values()] == [set(), {"scipy"}, set(), set()]
+    assert ["ZeroDivisionError" in failure for failure, _ in modules.values()] == [False, False, False, True]

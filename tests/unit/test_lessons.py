@@ -119,9 +119,9 @@ def test_the_view_of_a_hostile_lesson_stays_on_this_host() -> None:
 
 
 def bundled() -> list[Lesson]:
-    found = lessons()
-    assert all(isinstance(lesson, Lesson) for lesson in found), found
-    return [lesson for lesson in found if isinstance(lesson, Lesson)]
+    read_lessons = lessons()
+    assert all(isinstance(lesson, Lesson) for lesson in read_lessons), read_lessons
+    return [lesson for lesson in read_lessons if isinstance(lesson, Lesson)]
 
 
 @pytest.mark.parametrize("lesson", bundled(), ids=lambda lesson: lesson.slug)
@@ -138,12 +138,12 @@ def test_a_host_adds_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("ATLAS_LESSONS_DIR", str(tmp_path))
     settings.cache_clear()
     try:
-        *_, own = lessons()
+        *_, added = lessons()
     finally:
         monkeypatch.undo()
         settings.cache_clear()
-    assert isinstance(own, Lesson)
-    assert (own.slug, own.trusted, own.bundled) == ("my-own", True, False)
+    assert isinstance(added, Lesson)
+    assert (added.slug, added.trusted, added.bundled) == ("my-own", True, False)
 
 
 def test_comparisons_name_an_option() -> None:

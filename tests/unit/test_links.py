@@ -161,12 +161,12 @@ def test_what_is_written_is_read_back(text: str, mask: tuple[int, ...], layer: i
 
 
 def test_words_are_a_set_that_the_page_knows() -> None:
-    known = {"systems": ["bert", "atlas-t5", "t5-v1.1"]}
-    state, refused = links.read_query("catalogue", {"systems": "t5-v1.1,bert,bert"}, known)
+    slugs = {"systems": ["bert", "atlas-t5", "t5-v1.1"]}
+    state, refused = links.read_query("catalogue", {"systems": "t5-v1.1,bert,bert"}, slugs)
     assert (state["systems"], refused) == (("t5-v1.1", "bert"), ())
     assert links.write_query("catalogue", state) == ({"systems": "t5-v1.1,bert"}, False)
-    assert links.read_query("catalogue", {"systems": ""}, known)[0]["systems"] == ()
-    state, refused = links.read_query("catalogue", {"systems": "bert,gpt-17"}, known)
+    assert links.read_query("catalogue", {"systems": ""}, slugs)[0]["systems"] == ()
+    state, refused = links.read_query("catalogue", {"systems": "bert,gpt-17"}, slugs)
     assert state["systems"] is None
     assert "gpt-17" in refused[0].sentence
     assert links.read_query("catalogue", {"systems": ",".join(f"m{i}" for i in range(101))})[1][0].name == "systems"
@@ -210,8 +210,8 @@ def test_a_moved_view_takes_model_text_and_head_along() -> None:
 
 def test_a_size_that_became_a_system_opens_there() -> None:
     for (system, size), (slug, name) in catalogue.moved_sizes().items():
-        assert size not in {one.name for one in catalogue.get(system).sizes}, "an old size that is here again"
-        assert name in {one.name for one in catalogue.get(slug).sizes}
+        assert size not in {element.name for element in catalogue.get(system).sizes}, "an old size that is here again"
+        assert name in {element.name for element in catalogue.get(slug).sizes}
         state, refused = links.read_query("encoder", {"system": system, "size": size, "tab": "tree"})
         assert (state["system"], state["size"], refused) == (slug, name, ())
         state, refused = links.read_query("catalogue", {"left": "bert", "right": system, "right-size": size})

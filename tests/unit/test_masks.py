@@ -90,8 +90,8 @@ def test_nonsense_is_refused(raw: str) -> None:
 
 
 def test_a_sentence_is_cut_into_words_and_marks() -> None:
-    found = " ".join(axes.split("The king's ring, “golden”… costs 3€."))
-    assert found == "The king's ring , “ golden ” … costs 3 € ."
+    text = " ".join(axes.split("The king's ring, “golden”… costs 3€."))
+    assert text == "The king's ring , “ golden ” … costs 3 € ."
     assert axes.split("  ") == ()
     assert axes.split("नमस्ते दुनिया") == ("नमस्ते", "दुनिया")
 
@@ -237,7 +237,7 @@ def test_a_query_stream_goes_through_the_content_below() -> None:
 
 
 def test_across_two_texts() -> None:
-    own = mask(causal, 3)
-    assert (board.cross_levels(np.ones((3, 4), dtype=bool), own) == 1).all()
+    causal_mask = mask(causal, 3)
+    assert (board.cross_levels(np.ones((3, 4), dtype=bool), causal_mask) == 1).all()
     cross = np.array([[1, 0], [0, 0], [0, 1]], dtype=bool)
-    assert board.cross_levels(cross, own).tolist() == [[1, -1], [2, -1], [2, 1]]
+    assert board.cross_levels(cross, causal_mask).tolist() == [[1, -1], [2, -1], [2, 1]]

@@ -79,7 +79,7 @@ def test_names_of_files_and_fields_are_no_terms(name: str) -> None:
 
 
 def test_names_of_systems_and_models_are_no_terms() -> None:
-    names = {found.name for found in (*catalogue.systems(), *checkpoints.available())}
+    names = {result.name for result in (*catalogue.systems(), *checkpoints.available())}
     assert len(names) > 60
     assert [name for name in names if "/glossary" in quoting_terms(f"{name} keeps nothing.")] == []
 

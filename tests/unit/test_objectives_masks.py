@@ -120,10 +120,10 @@ def test_a_word_too_long_for_the_share_is_passed_over() -> None:
 def test_n_grams_are_the_rarer_the_longer_they_are() -> None:
     assert ngrams.chances() == pytest.approx([6 / 11, 3 / 11, 2 / 11])
     rng, tokens = np.random.default_rng(1), [f"w{n}" for n in range(400)]
-    found = [ngrams.corrupt(tokens, range(400), WORDS, rng, rate=0.02) for _ in range(300)]
-    sizes = [max(Counter(c.group for c in example.source if c.group is not None).values()) for example in found]
+    examples = [ngrams.corrupt(tokens, range(400), WORDS, rng, rate=0.02) for _ in range(300)]
+    sizes = [max(Counter(c.group for c in example.source if c.group is not None).values()) for example in examples]
     assert max(sizes) > 3, "two that touch count as one"
-    chosen = sum(len(example.targets) for example in found) / 300
+    chosen = sum(len(example.targets) for example in examples) / 300
     assert chosen == pytest.approx(8, abs=0.1)
 
 
@@ -171,9 +171,9 @@ def test_each_token_of_a_span_is_predicted_from_its_boundaries() -> None:
 def test_a_token_of_the_format_ends_a_span() -> None:
     tokens, words = ["[CLS]", "a", "[MASK]", "b", "[SEP]"], [-1, 0, 1, 2, -2]
     for seed in range(30):
-        found = spans.corrupt(tokens, words, WORDS, np.random.default_rng(seed), rate=1.0, fixed=(0, 2, 4))
-        assert found.targets == (1, 3)
-        assert {found.source[1].group, found.source[3].group} == {0, 1}
+        example = spans.corrupt(tokens, words, WORDS, np.random.default_rng(seed), rate=1.0, fixed=(0, 2, 4))
+        assert example.targets == (1, 3)
+        assert {example.source[1].group, example.source[3].group} == {0, 1}
 
 
 def test_ten_static_masks_are_used_four_times_each_and_dynamic_ones_once() -> None:
@@ -245,20 +245,20 @@ def test_of_two_orders_the_text_comes_back_from_the_answer(first: list[str], sec
 def test_the_discriminator_classifies_every_token_and_correct_samples_are_originals(
     tokens: list[str], seed: int, data: st.DataObject
 ) -> None:
-    whole = ["[CLS]", *tokens, "[SEP]"]
-    fixed = {0, len(whole) - 1}
-    hidden = replaced.mask_tokens(whole, rng(seed), fixed=fixed)
+    full = ["[CLS]", *tokens, "[SEP]"]
+    fixed = {0, len(full) - 1}
+    hidden = replaced.mask_tokens(full, rng(seed), fixed=fixed)
     assert rebuilt(hidden)
     assert not fixed & set(hidden.targets)
     assert all(hidden.source[place].token == "[MASK]" for place in hidden.targets)
-    samples = {place: data.draw(st.sampled_from([whole[place], "other"])) for place in hidden.targets}
-    judged = replaced.corrupt(whole, samples, fixed)
-    assert list(judged.original) == whole
-    assert set(judged.targets) == set(range(len(whole))) - fixed
+    samples = {place: data.draw(st.sampled_from([full[place], "other"])) for place in hidden.targets}
+    judged = replaced.corrupt(full, samples, fixed)
+    assert list(judged.original) == full
+    assert set(judged.targets) == set(range(len(full))) - fixed
     for place, cell in enumerate(judged.source):
-        assert cell.token == samples.get(place, whole[place])
+        assert cell.token == samples.get(place, full[place])
         if place not in fixed:
-            assert (cell.target == replaced.REPLACED) is (cell.token != whole[place])
+            assert (cell.target == replaced.REPLACED) is (cell.token != full[place])
 
 
 @given(TOKENS, TOKENS, SEEDS, st.floats(0.05, 0.6))

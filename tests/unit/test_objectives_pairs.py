@@ -113,12 +113,12 @@ def test_a_tally_counts_positions_by_corruption() -> None:
         )
         return Example(("a", "b", "c"), cells, labels=(Label("?", ("y", "n"), 1),))
 
-    found = tally(make, draws=3)
-    assert (found.draws, found.tokens, found.changes.total(), found.groups) == (3, 9, 6, 3)
-    assert found.share == pytest.approx(2 / 3)
-    assert found.change("masked") == 0.5
-    assert found.change("random") == 0
-    assert found.answers == {1: 3}
+    tallied = tally(make, draws=3)
+    assert (tallied.draws, tallied.tokens, tallied.changes.total(), tallied.groups) == (3, 9, 6, 3)
+    assert tallied.share == pytest.approx(2 / 3)
+    assert tallied.change("masked") == 0.5
+    assert tallied.change("random") == 0
+    assert tallied.answers == {1: 3}
 
 
 def test_every_token_is_predicted_from_those_before_it() -> None:

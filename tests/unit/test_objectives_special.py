@@ -52,10 +52,10 @@ REWRITES = {
 
 def options(entry: Entry) -> dict[str, int | str]:
     usual = {setting.name: setting.default for setting in (*entry.settings, *entry.rare)}
-    found: dict[str, int | str] = {
+    result: dict[str, int | str] = {
         name: ",".join(value) if isinstance(value, tuple) else value for name, value in usual.items()
     }
-    return found | {"both": "yes", "second": TEXT, "other": TEXT, "level": "phrase"}
+    return result | {"both": "yes", "second": TEXT, "other": TEXT, "level": "phrase"}
 
 
 @pytest.mark.parametrize("slug", HIDES)
@@ -72,7 +72,7 @@ def test_a_typed_token_of_the_format_is_never_asked(slug: str) -> None:
     assert specials, "else nothing was tried"
 
 
-@pytest.mark.parametrize(("slug", "settings"), [(slug, one) for slug, some in REWRITES.items() for one in some])
+@pytest.mark.parametrize(("slug", "settings"), [(slug, element) for slug, some in REWRITES.items() for element in some])
 def test_a_typed_token_of_the_format_stays_in_what_the_encoder_reads(slug: str, settings: dict[str, int | str]) -> None:
     entry = ENTRIES[slug]
     for seed in range(5):
@@ -92,9 +92,9 @@ def test_an_order_has_no_typed_token_of_the_format() -> None:
     asked = inputs(entry.slug, entry.models[0], TEXT, 5, options(entry) | {"k": 1})
     order = drawn_order(asked)
     (stage,) = entry.build(replace(asked, options=asked.options | {"order": ".".join(map(str, order))}))
-    found = [cell.token for cell in stage.example.source if cell.target is not None]
-    assert found == [token.piece for token in asked.tokens if not token.special]
-    assert len(order) == len(found) == len(stage.example.order)
+    tokens = [cell.token for cell in stage.example.source if cell.target is not None]
+    assert tokens == [token.piece for token in asked.tokens if not token.special]
+    assert len(order) == len(tokens) == len(stage.example.order)
 
 
 @pytest.mark.parametrize("slug", ["causal", "prefix"])

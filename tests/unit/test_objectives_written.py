@@ -130,12 +130,12 @@ def test_what_denoising_writes_is_the_text(sentences: list[list[str]], seed: int
     assert (example.source[0].token, example.source[-1].token) == ("<s>", "</s>")
     inner = example.source[1:-1]
     assert all(cell.token == text[cell.origin] for cell in inner if cell.origin is not None and cell.token != "<mask>")
-    known = [cell.origin for cell in inner if cell.origin is not None]
-    assert len(set(known)) == len(known)
+    origins = [cell.origin for cell in inner if cell.origin is not None]
+    assert len(set(origins)) == len(origins)
     if not kinds & {"mask", "delete", "infill"}:
-        assert sorted(known) == list(range(len(text)))
+        assert sorted(origins) == list(range(len(text)))
     if kinds <= {"mask", "delete", "infill"}:
-        assert known == sorted(known)
+        assert origins == sorted(origins)
 
 
 def test_each_corruption_of_bart_marks_what_it_did() -> None:
@@ -194,11 +194,11 @@ def test_a_prefix_of_two_by_hand() -> None:
 
 def test_rouge_by_hand() -> None:
     """Shared: the (2 of 2 and 3), cat: 3. Sizes 4 and 6: F1 = 2 · 3 / 10. As sets {the, cat}: 2 · 2 / (3 + 5)."""
-    one, rest = ["the", "cat", "the", "mat"], ["the", "the", "the", "cat", "is", "here"]
-    assert gaps.rouge1(one, rest) == pytest.approx(0.6)
-    assert gaps.rouge1(one, rest, unique=True) == pytest.approx(2 * 2 / (3 + 4))
-    assert gaps.rouge1(one, one) == 1.0
-    assert gaps.rouge1(one, []) == 0.0
+    single, others = ["the", "cat", "the", "mat"], ["the", "the", "the", "cat", "is", "here"]
+    assert gaps.rouge1(single, others) == pytest.approx(0.6)
+    assert gaps.rouge1(single, others, unique=True) == pytest.approx(2 * 2 / (3 + 4))
+    assert gaps.rouge1(single, single) == 1.0
+    assert gaps.rouge1(single, []) == 0.0
 
 
 def test_words_are_counted_without_case_and_marks() -> None:
@@ -252,11 +252,11 @@ def test_the_papers_order_3_2_4_1() -> None:
 
 @given(TEXTS, SEEDS, st.floats(1.0, 8.0))
 def test_predicted_tokens_are_their_own_targets(text: list[str], seed: int, k: float) -> None:
-    whole = ["[CLS]", *text, "[SEP]"]
-    frame = [0, len(whole) - 1]
+    full = ["[CLS]", *text, "[SEP]"]
+    frame = [0, len(full) - 1]
     order = 1 + np.random.default_rng(seed).permutation(len(text))
-    example = permutation.corrupt(whole, order.tolist(), k, frame)
-    assert [cell.token for cell in example.source] == whole
+    example = permutation.corrupt(full, order.tolist(), k, frame)
+    assert [cell.token for cell in example.source] == full
     assert all(cell.target in (None, cell.token) for cell in example.source)
     assert set(example.targets) == set(example.order)
     assert not set(frame) & set(example.order)
@@ -265,9 +265,9 @@ def test_predicted_tokens_are_their_own_targets(text: list[str], seed: int, k: f
     assert np.diag(content).all()
     assert not any(query[place, place] for place in example.order)
     first, last = example.order[0], example.order[-1]
-    known = set(range(len(whole))) - set(example.order)
-    assert {int(key) for key in np.flatnonzero(query[first])} == known
-    assert int(query[last].sum()) == len(whole) - 1
+    context = set(range(len(full))) - set(example.order)
+    assert {int(key) for key in np.flatnonzero(query[first])} == context
+    assert int(query[last].sum()) == len(full) - 1
 
 
 def test_one_token_in_six_is_predicted() -> None:
@@ -354,18 +354,18 @@ def test_a_mask_for_two_texts_needs_two() -> None:
 
 def test_the_objectives_that_t5_compared_come_from_one_choice_of_tokens() -> None:
     text = [f"w{n}" for n in range(40)]
-    found = t5_compared.compared([*text, "[X]"], ["random"], np.random.default_rng(2), special=("[X]",))
-    assert tuple(found) == t5_compared.KINDS
+    result = t5_compared.compared([*text, "[X]"], ["random"], np.random.default_rng(2), special=("[X]",))
+    assert tuple(result) == t5_compared.KINDS
     text.append("[X]")
-    assert [*found["prefix"][0], *found["prefix"][1]] == text
-    assert sorted(found["shuffle"][0]) == sorted(text)
-    masked = [at for at, token in enumerate(found["mass"][0]) if token == t5_compared.MASK]
+    assert [*result["prefix"][0], *result["prefix"][1]] == text
+    assert sorted(result["shuffle"][0]) == sorted(text)
+    masked = [at for at, token in enumerate(result["mass"][0]) if token == t5_compared.MASK]
     gone = [text[at] for at in masked]
     assert len(gone) > 2
     assert "[X]" not in gone
-    assert list(found["drop"][1]) == gone
-    assert list(found["drop"][0]) == [token for token in text if token not in gone]
-    assert {at for at, token in enumerate(found["bert"][0]) if token != text[at]} == set(masked)
-    source, target = found["replace"]
+    assert list(result["drop"][1]) == gone
+    assert list(result["drop"][0]) == [token for token in text if token not in gone]
+    assert {at for at, token in enumerate(result["bert"][0]) if token != text[at]} == set(masked)
+    source, target = result["replace"]
     assert [token for token in target if not token.startswith("<")] == gone
     assert [token for token in source if token.startswith("<")] == [t for t in target if t.startswith("<")][:-1]

@@ -132,7 +132,7 @@ def test_a_page_registers_what_its_sections_declare() -> None:
 
     for slug, page in pages().items():
         assert links.PAGES[slug] == page.carried()
-        names = [one.name for section in page.sections for one in section.params]
+        names = [param.name for section in page.sections for param in section.params]
         assert set(names) <= set(links.PAGES[slug])
 
 

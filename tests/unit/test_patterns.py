@@ -162,11 +162,11 @@ def test_the_image_masks_of_the_papers_drawing() -> None:
 
 @pytest.mark.parametrize("pattern", [row(6, 4), column(6, 4), convolution(6, 4, 3)])
 def test_text_is_causal_and_never_attends_to_the_image(pattern: Pattern) -> None:
-    found = mask(pattern, 22)
-    assert (found[:6, :6] == mask(causal, 6)).all()
-    assert not found[:6, 6:].any()
-    assert found[6:, :6].all()
-    assert not (found & ~mask(causal, 22)).any()
+    matrix = mask(pattern, 22)
+    assert (matrix[:6, :6] == mask(causal, 6)).all()
+    assert not matrix[:6, 6:].any()
+    assert matrix[6:, :6].all()
+    assert not (matrix & ~mask(causal, 22)).any()
 
 
 def test_counts_of_the_image_masks() -> None:

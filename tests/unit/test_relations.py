@@ -57,8 +57,8 @@ def judge(
 def counted(found: tuple[RelationCounts, ...], relation: str, direction: int = 0) -> tuple[int, int]:
     """(right, n) of the only head."""
     names = (DIRECTIONS[direction], "mention to antecedent")
-    one = next((one for one in found if one.relation == relation and one.direction in names), None)
-    return (0, 0) if one is None else (int(one.right[0, 0]), one.n)
+    entry = next((entry for entry in found if entry.relation == relation and entry.direction in names), None)
+    return (0, 0) if entry is None else (int(entry.right[0, 0]), entry.n)
 
 
 def test_to_a_split_word_is_the_sum_and_from_it_the_mean() -> None:
@@ -74,25 +74,25 @@ def test_words_without_a_token_have_no_weights() -> None:
 
 
 def test_the_strongest_link_is_compared_in_both_directions_without_the_word_itself() -> None:
-    found = judge(DOG, [[0.9, 0.04, 0.06], [0.6, 0.1, 0.3], [0.1, 0.4, 0.5]])
+    tally = judge(DOG, [[0.9, 0.04, 0.06], [0.6, 0.1, 0.3], [0.1, 0.4, 0.5]])
     # "the" looks at "dog" most of all others; "old" looks at "the".
-    assert counted(found, "det") == (1, 1)
-    assert counted(found, "modifier") == (0, 1)
+    assert counted(tally, "det") == (1, 1)
+    assert counted(tally, "modifier") == (0, 1)
     # "the" is looked at most by "old" (0.6), "old" by "dog" (0.4).
-    assert counted(found, "det", 1) == (0, 1)
-    assert counted(found, "modifier", 1) == (1, 1)
-    assert counted(found, "any") == counted(found, "any", 1) == (1, 2)
-    best = better_directions(found)["modifier"]
+    assert counted(tally, "det", 1) == (0, 1)
+    assert counted(tally, "modifier", 1) == (1, 1)
+    assert counted(tally, "any") == counted(tally, "any", 1) == (1, 2)
+    best = better_directions(tally)["modifier"]
     assert (best.direction, best.accuracy, best.offset, best.baseline) == (DIRECTIONS[1], 1.0, 1, 1.0)
-    assert "obj" not in better_directions(found)
+    assert "obj" not in better_directions(tally)
 
 
 def test_special_tokens_are_no_choice() -> None:
     belongs = np.zeros((3, 5), dtype=np.float32)
     belongs[[0, 1, 2], [1, 2, 3]] = 1
     row = [0.4, 0.05, 0.02, 0.1, 0.43]
-    found = judge(DOG, [row] * 5, belongs=belongs)
-    assert counted(found, "det") == counted(found, "modifier") == (1, 1)
+    tally = judge(DOG, [row] * 5, belongs=belongs)
+    assert counted(tally, "det") == counted(tally, "modifier") == (1, 1)
 
 
 def test_a_weight_of_zero_is_no_link() -> None:
@@ -104,12 +104,12 @@ def test_a_weight_of_zero_is_no_link() -> None:
 def test_a_causal_model_is_evaluated_on_links_to_the_left() -> None:
     # see(0) -> dogs(2) with "big": "see" is left of "dogs", "big" left of its head.
     see = sentence("see big dogs", [ROOT, 2, 0], "root amod obj")
-    found = judge(see, [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.3, 0.2]], causal=True)
-    assert counted(found, "obj") == (1, 1)
-    assert counted(found, "obj", 1) == (0, 0)
-    assert counted(found, "modifier") == (0, 0)
-    assert counted(found, "modifier", 1) == (1, 1)
-    assert counted(found, "any") == counted(found, "any", 1) == (1, 1)
+    tally = judge(see, [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.3, 0.2]], causal=True)
+    assert counted(tally, "obj") == (1, 1)
+    assert counted(tally, "obj", 1) == (0, 0)
+    assert counted(tally, "modifier") == (0, 0)
+    assert counted(tally, "modifier", 1) == (1, 1)
+    assert counted(tally, "any") == counted(tally, "any", 1) == (1, 1)
 
 
 def test_where_directions_have_links_of_their_own_the_surer_one_is_best() -> None:
@@ -133,11 +133,11 @@ def test_an_owners_link_starts_from_its_s_which_is_no_preposition() -> None:
 
 
 def test_subtypes_and_punctuation_stay_out() -> None:
-    found = links(sentence("was seen off .", [1, ROOT, 1, 1], "aux:pass root compound:prt punct"))
-    assert found["passive"] == ((0, 1),)
-    assert found["particle"] == ((2, 1),)
-    assert found["aux"] == found["compound"] == ()
-    assert found["any"] == ((0, 1), (2, 1))
+    pairs = links(sentence("was seen off .", [1, ROOT, 1, 1], "aux:pass root compound:prt punct"))
+    assert pairs["passive"] == ((0, 1),)
+    assert pairs["particle"] == ((2, 1),)
+    assert pairs["aux"] == pairs["compound"] == ()
+    assert pairs["any"] == ((0, 1), (2, 1))
 
 
 TOM = sentence(
@@ -154,9 +154,9 @@ def test_an_antecedent_is_sought_among_the_names_nouns_and_pronouns_before() -> 
     rows = np.zeros((7, 7))
     rows[4, [0, 1, 2, 6]] = [0.2, 0.5, 0.1, 0.2]  # the verb and what comes later are no candidates
     rows[6, [0, 2, 4]] = [0.1, 0.3, 0.6]
-    found = judge(TOM, rows.tolist())
-    assert counted(found, "coreference") == (1, 2)
-    best = better_directions(found)["coreference"]
+    tally = judge(TOM, rows.tolist())
+    assert counted(tally, "coreference") == (1, 2)
+    best = better_directions(tally)["coreference"]
     # One noun back is wrong twice; two nouns back is right twice.
     assert (best.offset, best.baseline_right) == (-2, 2)
 
@@ -183,9 +183,9 @@ def test_pieces_make_up_their_words(tokenizer: Any) -> None:
     words = ("The", "cat", "sat", "on", "Anna", "'s", "gardenmat", ",", "and", "looked", ".")
     spaces = (True, True, True, True, False, True, False, True, True, False, True)
     many = (0,) * len(words)
-    one = Sentence("a", words, words, many, words, spaces)
-    tokens = tokenize(Checkpoint(None, tokenizer, SPEC), one.text)  # type: ignore[arg-type]
-    belongs = align(one, tokens)
+    sentence = Sentence("a", words, words, many, words, spaces)
+    tokens = tokenize(Checkpoint(None, tokenizer, SPEC), sentence.text)  # type: ignore[arg-type]
+    belongs = align(sentence, tokens)
     assert belongs.shape == (len(words), len(tokens))
     assert belongs.sum(0).max() == 1
     assert not belongs[:, [token.special for token in tokens]].any()

@@ -70,15 +70,15 @@ def written(folder: Path, rows: Sequence[dict[str, str]], head: Sequence[str] = 
 
 def one(table: str, measure: str, system: str, **wanted: str) -> Result:
     """The single row of a table that fits."""
-    found = [
+    rows = [
         row
         for row in tables()[table]
         if row.measure.slug == measure
         and row.system == system
         and all(getattr(row, key) == value for key, value in wanted.items())
     ]
-    assert len(found) == 1, found
-    return found[0]
+    assert len(rows) == 1, rows
+    return rows[0]
 
 
 def test_a_good_row_is_read(tmp_path: Path) -> None:
@@ -142,8 +142,8 @@ def test_every_row_names_a_source_with_its_evidence() -> None:
         for key in row.also:
             assert data.citation(key)
     used = {key for row in data.results() for key in (row.source, *row.also)}
-    own = {key for key in names().citations if key not in data.shared()[0]}
-    assert own <= used, "citations that no row uses"
+    keys = {key for key in names().citations if key not in data.shared()[0]}
+    assert keys <= used, "citations that no row uses"
     assert {row.paper for row in data.results()} == set(names().papers)
 
 
@@ -294,14 +294,14 @@ PLAIN: dict[str, Any] = {
 def test_every_measure_of_every_case_has_rows_of_that_measure_alone(question: Question, case: Case) -> None:
     assert first(case) in choices(case)
     for measure in choices(case):
-        found = rows(case, measure)
-        assert len(found) >= 2, measure.slug
-        assert len({(row.measure.dataset, row.measure.metric, row.measure.unit) for row in found}) == 1
-        splits = {row.measure.split for row in found}
+        table = rows(case, measure)
+        assert len(table) >= 2, measure.slug
+        assert len({(row.measure.dataset, row.measure.metric, row.measure.unit) for row in table}) == 1
+        splits = {row.measure.split for row in table}
         assert len(splits) == 1 or (case.kind == "versions" and "not stated" in splits)
-        assert len({row.paper for row in found}) == 1 or case.kind == "leaders"
+        assert len({row.paper for row in table}) == 1 or case.kind == "leaders"
         if case.kind == "scale":
-            assert all(row.parameters for row in found)
+            assert all(row.parameters for row in table)
 
 
 def test_what_the_sources_ask_is_asked() -> None:
@@ -320,9 +320,9 @@ def test_what_the_sources_ask_is_asked() -> None:
 
 def test_leaders_are_measures_of_four_systems_at_least_with_a_split_that_is_named() -> None:
     (case,) = next(question for question in questions() if question.slug == "leaders").cases
-    found = choices(case)
-    assert len(found) > 20
-    for measure in found:
+    options = choices(case)
+    assert len(options) > 20
+    for measure in options:
         assert measure.split != "not stated"
         assert len({row.system for row in rows(case, measure)} & names().systems.keys()) >= 4
 

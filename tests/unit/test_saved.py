@@ -52,10 +52,10 @@ def test_adapters_students_and_targets() -> None:
 def test_tensor_parallelism_divides_the_states() -> None:
     memory = saved.degrees(catalogue.get("megatron-lm"))
     assert list(memory) == [1, 2, 4, 8]
-    one, eight = (dict(memory[degree].parts) for degree in (1, 8))
-    assert one["optimizer"] == 12 * anatomy.tree("megatron-lm").parameters
-    assert eight["weights"] * 8 == one["weights"]
-    assert eight["activations"] > one["activations"] / 8  # some stay whole
+    single, eight = (dict(memory[degree].parts) for degree in (1, 8))
+    assert single["optimizer"] == 12 * anatomy.tree("megatron-lm").parameters
+    assert eight["weights"] * 8 == single["weights"]
+    assert eight["activations"] > single["activations"] / 8  # some stay whole
 
 
 def test_every_saving_has_a_system_and_only_efficient_ones_have_one() -> None:

@@ -141,10 +141,10 @@ def choices(page: str) -> dict[str, set[str]]:
 
 def test_every_entry_is_a_link_that_its_page_understands() -> None:
     assert len(ENTRIES) > 300
-    known = {page: choices(page) for page in links.PAGES}
+    choices_of = {page: choices(page) for page in links.PAGES}
 
     def check(entry: Entry | Hit, query: tuple[tuple[str, str], ...]) -> None:
-        assert links.read_query(entry.page, dict(query), known[entry.page])[1] == (), (entry.title, query)
+        assert links.read_query(entry.page, dict(query), choices_of[entry.page])[1] == (), (entry.title, query)
 
     for entry in ENTRIES:
         check(entry, entry.query)
@@ -162,12 +162,12 @@ BRANCHES = frozenset(BRANCHES)
 
 def sections() -> list[tuple[str, str]]:
     """Every section of every page by its value of ``tab``; the branches, which have the same, count as one page."""
-    found: dict[tuple[str, str], None] = {}
+    result: dict[tuple[str, str], None] = {}
     for page, parameters in links.PAGES.items():
         tab = parameters.get("tab")
         for section in tab.allowed if isinstance(tab, Choice) else ():
-            found["branch" if page in BRANCHES else page, section] = None
-    return list(found)
+            result["branch" if page in BRANCHES else page, section] = None
+    return list(result)
 
 
 def opens_with(page: str) -> str:
@@ -187,8 +187,8 @@ def test_every_section_has_a_row_of_its_own_or_is_its_pages_first(page: str, sec
 
 
 def test_every_system_and_every_live_model_is_in_the_index() -> None:
-    found = {(entry.kind, entry.title) for entry in ENTRIES}
-    assert {("System", system.name) for system in catalogue.systems()} <= found
-    assert {("Model", spec.name) for spec in models()} <= found
+    result = {(entry.kind, entry.title) for entry in ENTRIES}
+    assert {("System", system.name) for system in catalogue.systems()} <= result
+    assert {("Model", spec.name) for spec in models()} <= result
     for system in catalogue.systems():
         assert titles(system.name)[0] == system.name, system.name

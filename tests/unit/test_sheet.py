@@ -39,13 +39,13 @@ def slugs(rows: list[SheetRow]) -> list[str]:
 
 def test_every_system_has_every_column_with_a_source_or_a_word_on_its_lack() -> None:
     assert len(sheet()) == len(catalogue.systems())
-    for one in sheet():
-        assert list(one.cells) == ALL
-        for slug, cell in one.cells.items():
+    for sheet_row in sheet():
+        assert list(sheet_row.cells) == ALL
+        for slug, cell in sheet_row.cells.items():
             if not cell.lines:
                 assert cell.text == MISSING
             elif slug != "name":
-                assert cell.citations, (one.system.slug, slug)
+                assert cell.citations, (sheet_row.system.slug, slug)
 
 
 def test_bert_as_published_and_as_counted() -> None:
@@ -77,38 +77,38 @@ def test_filters() -> None:
     rows = sheet()
     assert slugs(chosen(rows, Filter(within={"name": "gpt-2"}))) == ["gpt-2"]  # others speak of it in other cells
     assert slugs(chosen(rows, Filter())) == slugs(list(rows))
-    found = slugs(chosen(rows, Filter(within={"tokeniser": "wordpiece"})))
-    assert "bert" in found
-    assert "gpt-2" not in found
-    assert slugs(chosen(rows, Filter(within={"tokeniser": "WORDPIECE"}))) == found
-    one, other = (set(slugs(chosen(rows, Filter(anywhere=word)))) for word in ("rotary", "2,048"))
-    assert set(slugs(chosen(rows, Filter(anywhere="rotary 2,048")))) == one & other
+    result = slugs(chosen(rows, Filter(within={"tokeniser": "wordpiece"})))
+    assert "bert" in result
+    assert "gpt-2" not in result
+    assert slugs(chosen(rows, Filter(within={"tokeniser": "WORDPIECE"}))) == result
+    first, other = (set(slugs(chosen(rows, Filter(anywhere=word)))) for word in ("rotary", "2,048"))
+    assert set(slugs(chosen(rows, Filter(anywhere="rotary 2,048")))) == first & other
     decoders = slugs(chosen(rows, Filter(branch="decoder")))
     assert set(decoders) == {system.slug for system in catalogue.by_branch("decoder")}
-    years = {one.system.year for one in chosen(rows, Filter(first=2019, last=2020))}
+    years = {first.system.year for first in chosen(rows, Filter(first=2019, last=2020))}
     assert years == {2019, 2020}
-    live = {one.system.slug for one in chosen(rows, Filter(live=True))}
+    live = {first.system.slug for first in chosen(rows, Filter(live=True))}
     assert live == {system.slug for system in catalogue.systems() if system.live.exact}
     assert chosen(rows, Filter(anywhere="xyzzy")) == []
 
 
 def test_orders() -> None:
     rows = sheet()
-    counts = [one.parameters for one in ordered(rows, "parameters", reverse=True) if one.parameters]
+    counts = [entry.parameters for entry in ordered(rows, "parameters", reverse=True) if entry.parameters]
     assert counts == sorted(counts, reverse=True)
-    for column, count in (("vocabulary", lambda one: one.words), ("parameters", lambda one: one.parameters)):
-        up, down = ([count(one) for one in ordered(rows, column, reverse=way)] for way in (False, True))
+    for column, count in (("vocabulary", lambda entry: entry.words), ("parameters", lambda entry: entry.parameters)):
+        up, down = ([count(entry) for entry in ordered(rows, column, reverse=way)] for way in (False, True))
         unknown = up.count(0)
         assert unknown
         assert up[-unknown:] == down[-unknown:] == [0] * unknown  # unknown is not small
         assert up[:-unknown] == down[:-unknown][::-1] == sorted(up[:-unknown])
-    names = [one.system.name.casefold() for one in ordered(rows, "name")]
+    names = [entry.system.name.casefold() for entry in ordered(rows, "name")]
     assert names == sorted(names)
-    ages = [(one.system.year, one.system.month) for one in ordered(rows, "")]
+    ages = [(entry.system.year, entry.system.month) for entry in ordered(rows, "")]
     assert ages == sorted(ages)
     for reverse in (False, True):  # what is not known stands last either way
-        known = [bool(one.cells["batch"].lines) for one in ordered(rows, "batch", reverse=reverse)]
-        assert known == sorted(known, reverse=True)
+        filled = [bool(entry.cells["batch"].lines) for entry in ordered(rows, "batch", reverse=reverse)]
+        assert filled == sorted(filled, reverse=True)
 
 
 def test_csv_reads_back_with_a_source_beside_every_property() -> None:

@@ -28,10 +28,10 @@ TEXT = "The cat sat on the mat."
 
 
 def test_words_marks_and_typed_masks() -> None:
-    found = split("Tom's [MASK], well-known <mask>!")
-    assert [word.text for word in found] == ["Tom's", "[MASK]", ",", "well-known", "<mask>", "!"]
-    assert [word.mask for word in found] == [False, True, False, False, True, False]
-    assert [word.is_word for word in found] == [True, False, False, True, False, False]
+    parts = split("Tom's [MASK], well-known <mask>!")
+    assert [word.text for word in parts] == ["Tom's", "[MASK]", ",", "well-known", "<mask>", "!"]
+    assert [word.mask for word in parts] == [False, True, False, False, True, False]
+    assert [word.is_word for word in parts] == [True, False, False, True, False, False]
     assert split("") == ()
 
 
@@ -57,32 +57,32 @@ def test_each_masked_word_becomes_one_mask_token() -> None:
 
 
 def test_an_encoder_fills_its_own_masks(checkpoint_dir: Path) -> None:
-    found = answer(checkpoints.load("dir-tiny-bert"), TEXT, (1, 5))
-    assert isinstance(found, Filled)
+    prediction = answer(checkpoints.load("dir-tiny-bert"), TEXT, (1, 5))
+    assert isinstance(prediction, Filled)
     mask = checkpoints.load("dir-tiny-bert").tokenizer.mask_token_id
-    assert [found.sentence.ids[guess.position] for guess in found.predictions] == [mask, mask]
-    assert [part.position is not None for part in found.filled].count(True) == 2
+    assert [prediction.sentence.ids[guess.position] for guess in prediction.predictions] == [mask, mask]
+    assert [part.position is not None for part in prediction.filled].count(True) == 2
 
 
 def test_a_decoder_continues_before_the_first_masked_word(checkpoint_dir: Path) -> None:
-    found = answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (5,))
-    assert isinstance(found, Continued)
-    assert (found.prompt, found.truncated) == ("The cat sat on the", True)
-    assert len(found.steps) <= 20
-    whole = answer(checkpoints.load("dir-tiny-gpt2"), TEXT)
-    assert isinstance(whole, Continued)
-    assert (whole.prompt, whole.truncated) == (TEXT, False)
-    assert whole.bits_per_byte == found.bits_per_byte  # both of the whole sentence
+    prediction = answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (5,))
+    assert isinstance(prediction, Continued)
+    assert (prediction.prompt, prediction.truncated) == ("The cat sat on the", True)
+    assert len(prediction.steps) <= 20
+    full = answer(checkpoints.load("dir-tiny-gpt2"), TEXT)
+    assert isinstance(full, Continued)
+    assert (full.prompt, full.truncated) == (TEXT, False)
+    assert full.bits_per_byte == prediction.bits_per_byte  # both of the whole sentence
     with pytest.raises(InputUnusable, match="no context before"):
         answer(checkpoints.load("dir-tiny-gpt2"), TEXT, (0,))
 
 
 def test_an_encoder_decoder_gets_the_whole_sentence(checkpoint_dir: Path) -> None:
-    hidden, whole = (answer(checkpoints.load("dir-tiny-t5"), TEXT, words) for words in ((5,), ()))
+    hidden, full = (answer(checkpoints.load("dir-tiny-t5"), TEXT, words) for words in ((5,), ()))
     assert isinstance(hidden, Rewritten)
-    assert isinstance(whole, Rewritten)
-    assert hidden.output == whole.output != ()
-    assert len(whole.steps) <= 60
+    assert isinstance(full, Rewritten)
+    assert hidden.output == full.output != ()
+    assert len(full.steps) <= 60
     with pytest.raises(InputUnusable, match="no use for a mask"):
         answer(checkpoints.load("dir-tiny-t5"), "The [MASK] sat.")
 
@@ -90,14 +90,14 @@ def test_an_encoder_decoder_gets_the_whole_sentence(checkpoint_dir: Path) -> Non
 def test_a_discriminator_classifies_the_sentence_unchanged() -> None:
     loaded = checkpoints.load("atlas-electra")
     text = "The king ate a chair for dinner."
-    found = answer(loaded, text, (2,))
-    assert isinstance(found, Detection)
-    assert found.masked == ()
-    assert [token.id for token in found.after] == loaded.tokenizer(text)["input_ids"]
-    ids = torch.tensor([[token.id for token in found.after]])
+    prediction = answer(loaded, text, (2,))
+    assert isinstance(prediction, Detection)
+    assert prediction.masked == ()
+    assert [token.id for token in prediction.after] == loaded.tokenizer(text)["input_ids"]
+    ids = torch.tensor([[token.id for token in prediction.after]])
     with torch.inference_mode():
         expected = loaded.model(input_ids=ids).logits[0].sigmoid().tolist()
-    assert found.probabilities == pytest.approx(expected, abs=1e-6)
+    assert prediction.probabilities == pytest.approx(expected, abs=1e-6)
     with pytest.raises(InputUnusable, match="no use for a mask"):
         answer(loaded, "The [MASK] sat.")
 
@@ -122,11 +122,11 @@ def test_a_model_that_expects_nothing_spends_the_same_bits_on_every_token(checkp
     try:
         loaded.model.transformer.ln_f.weight.data.zero_()
         loaded.model.transformer.ln_f.bias.data.zero_()
-        found = bits_per_byte(loaded, TEXT)
+        bits = bits_per_byte(loaded, TEXT)
     finally:
         loaded.model.transformer.ln_f.weight.data.copy_(before[0])
         loaded.model.transformer.ln_f.bias.data.copy_(before[1])
-    assert found == pytest.approx(count * float(torch.log2(torch.tensor(vocabulary))) / len(TEXT.encode()))
+    assert bits == pytest.approx(count * float(torch.log2(torch.tensor(vocabulary))) / len(TEXT.encode()))
 
 
 def test_bits_per_byte_of_what_does_not_fit_are_not_made_up(checkpoint_dir: Path) -> None:

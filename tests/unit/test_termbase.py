@@ -68,8 +68,8 @@ def test_data_that_pages_show_uses_the_terms_of_the_field(path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name.strip() for name in FIELD.split(",")])
 def test_a_term_that_pages_use_stands_in_the_glossary(name: str) -> None:
-    known = {known.lower() for term in glossary.terms() for known in (*term.names, *term.also)}
-    assert name.lower() in known
+    names = {names.lower() for term in glossary.terms() for names in (*term.names, *term.also)}
+    assert name.lower() in names
 
 
 def test_the_term_base_finds_our_phrases_and_passes_stories() -> None:
@@ -92,10 +92,10 @@ Of {{count}} tokens,
 
 
 def test_parts_are_read_with_their_lines() -> None:
-    found = parse(TEXT, FILE)
-    assert found.title == "Masks"
-    assert found.part("Try") == "Hide a word."
-    assert found.parts["Notice"].line == 8
+    parsed = parse(TEXT, FILE)
+    assert parsed.title == "Masks"
+    assert parsed.part("Try") == "Hide a word."
+    assert parsed.parts["Notice"].line == 8
 
 
 def test_numbers_of_a_run_fill_placeholders_and_formulas_keep_their_braces() -> None:
@@ -192,6 +192,6 @@ def test_a_hosts_part_or_placeholder_that_replaces_nothing_is_named(tmp_path: Pa
 
 @pytest.mark.parametrize("path", sorted(CONTENT_ROOT.rglob("*.md")), ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_every_bundled_file_is_sound(path: Path) -> None:
-    found = module.content(path.parent.name, path.stem)
-    assert found.title
-    assert all(part.text for part in found.parts.values())
+    content = module.content(path.parent.name, path.stem)
+    assert content.title
+    assert all(part.text for part in content.parts.values())

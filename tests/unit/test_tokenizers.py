@@ -30,8 +30,10 @@ def pieces(slug: str, text: str) -> list[str]:
 
 
 def test_every_kind_is_here_and_equal_files_are_one() -> None:
-    assert [one.family for one in known()] == sorted((one.family for one in known()), key=list(FAMILIES).index)
-    assert {one.family for one in known()} == set(FAMILIES)
+    assert [tokenizer_info.family for tokenizer_info in known()] == sorted(
+        (tokenizer_info.family for tokenizer_info in known()), key=list(FAMILIES).index
+    )
+    assert {tokenizer_info.family for tokenizer_info in known()} == set(FAMILIES)
     shared = HERE["atlas-bert"]
     assert {"Atlas BERT", "Atlas ALBERT", "Atlas XLNet"} <= set(shared.models)
     assert "atlas-albert" not in HERE
@@ -61,7 +63,7 @@ def test_another_folder_s_tokenizer_is_listed_and_a_broken_one_is_not(
         for folder in (good, bad)
     ]
     monkeypatch.setattr(registry, "available", lambda: (*specs, *mine))
-    slugs = {one.slug for one in known()}
+    slugs = {tokenizer_info.slug for tokenizer_info in known()}
     assert "good" in slugs
     assert "bad" not in slugs
 
@@ -75,11 +77,18 @@ def test_one_word_under_every_kind_by_hand() -> None:
 
 
 def test_plain_bpe_marks_the_end_of_a_word_and_keeps_capitals() -> None:
-    found = cut(HERE["bpe"], "The owl, the 猫!")
-    assert [token.piece for token in found.tokens] == ["The</w>", "owl</w>", ",</w>", "the</w>", "<unk>", "!</w>"]
-    assert [token.text for token in found.tokens] == ["The", "owl", ",", "the", "<unk>", "!"]
-    assert found.unknown == {4}
-    assert lost(found).unknown == ("猫",)
+    tokenization = cut(HERE["bpe"], "The owl, the 猫!")
+    assert [token.piece for token in tokenization.tokens] == [
+        "The</w>",
+        "owl</w>",
+        ",</w>",
+        "the</w>",
+        "<unk>",
+        "!</w>",
+    ]
+    assert [token.text for token in tokenization.tokens] == ["The", "owl", ",", "the", "<unk>", "!"]
+    assert tokenization.unknown == {4}
+    assert lost(tokenization).unknown == ("猫",)
     *inside, last = cut(HERE["bpe"], "xowlx owl").tokens
     assert [token.continuation for token in inside[:2]] == [False, True]
     assert (last.piece, last.continuation) == ("owl</w>", False)
@@ -87,18 +96,18 @@ def test_plain_bpe_marks_the_end_of_a_word_and_keeps_capitals() -> None:
 
 
 def test_pieces_say_where_they_stand_and_whether_they_go_on() -> None:
-    found = cut(HERE["atlas-gpt-2"], "The blacksmith")
-    assert "".join((" " if t.leading_space else "") + t.text for t in found.tokens) == "The blacksmith"
-    assert [(t.start, t.end) for t in found.tokens][:2] == [(0, 3), (4, 9)]
-    assert [t.continuation for t in found.tokens] == [False, False, True, True]
-    assert found.characters == 14 / 4
+    tokenization = cut(HERE["atlas-gpt-2"], "The blacksmith")
+    assert "".join((" " if t.leading_space else "") + t.text for t in tokenization.tokens) == "The blacksmith"
+    assert [(t.start, t.end) for t in tokenization.tokens][:2] == [(0, 3), (4, 9)]
+    assert [t.continuation for t in tokenization.tokens] == [False, False, True, True]
+    assert tokenization.characters == 14 / 4
     assert cut(HERE["atlas-byt5"], "é").bytes == 1.0
 
 
 def test_a_mark_that_somebody_types_is_special() -> None:
-    found = cut(HERE["atlas-bert"], "a [MASK] b")
-    assert [token.special for token in found.tokens] == [False, True, False]
-    assert not found.unknown
+    tokenization = cut(HERE["atlas-bert"], "a [MASK] b")
+    assert [token.special for token in tokenization.tokens] == [False, True, False]
+    assert not tokenization.unknown
 
 
 TEXTS = (
@@ -110,18 +119,20 @@ TEXTS = (
 @pytest.mark.parametrize("slug", sorted(HERE))
 def test_whatever_is_typed_is_cut_and_told(slug: str) -> None:
     for text in TEXTS:
-        found = cut(HERE[slug], text)
-        assert all(0 <= token.start <= token.end <= len(text) for token in found.tokens)
-        said = lost(found).summary()
+        tokenization = cut(HERE[slug], text)
+        assert all(0 <= token.start <= token.end <= len(text) for token in tokenization.tokens)
+        said = lost(tokenization).summary()
         assert said
-        if found.by.family in ("bytes", "characters"):
-            assert found.decoded == text
+        if tokenization.by.family in ("bytes", "characters"):
+            assert tokenization.decoded == text
             assert said == "lossless round trip"
-        if found.by.family == "bytes":
-            marks = sum(len(token.piece) - 1 for token in found.tokens if token.special)  # </s> typed is one token
-            assert found.count == len(text.encode()) - marks
-        if found.by.family == "bpe" and found.decoded != text:
-            assert found.decoded == " " + text  # BART's puts a blank before every text
+        if tokenization.by.family == "bytes":
+            marks = sum(
+                len(token.piece) - 1 for token in tokenization.tokens if token.special
+            )  # </s> typed is one token
+            assert tokenization.count == len(text.encode()) - marks
+        if tokenization.by.family == "bpe" and tokenization.decoded != text:
+            assert tokenization.decoded == " " + text  # BART's puts a blank before every text
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=40))
@@ -133,11 +144,11 @@ def test_bytes_come_back_from_every_text_and_nothing_breaks(text: str) -> None:
 
 
 def test_what_is_lost_is_counted() -> None:
-    found = lost(cut(HERE["minilm"], "Zoé  saw THE owl, 3 xyz"))
-    assert found.capitals == 4
-    assert found.accents == 1
-    assert found.spaces_removed == 1
-    assert not found.unknown
+    lost_pieces = lost(cut(HERE["minilm"], "Zoé  saw THE owl, 3 xyz"))
+    assert lost_pieces.capitals == 4
+    assert lost_pieces.accents == 1
+    assert lost_pieces.spaces_removed == 1
+    assert not lost_pieces.unknown
     assert lost(cut(HERE["atlas-xlm"], "Café")).accents == 0
     assert lost(cut(HERE["atlas-bert"], "a\x07b c")).dropped == 1
     assert lost(cut(HERE["atlas-bert"], "the 猫 sat")).unknown == ("猫",)
@@ -160,22 +171,24 @@ WORDS = ("woodcutters", "unbelievably", "naïve", "猫", "x", "misunderstandings
 
 @pytest.mark.parametrize("word", WORDS)
 def test_steps_end_where_the_library_ends(word: str) -> None:
-    for one in known():
-        if one.family not in ("bpe", "letter-bpe", "wordpiece", "unigram"):
+    for tokenizer_info in known():
+        if tokenizer_info.family not in ("bpe", "letter-bpe", "wordpiece", "unigram"):
             continue
-        for part in words(one, word):
-            expected = [token.value for token in engine(one).model.tokenize(part)]
-            if one.family == "bpe":
-                assert list(bpe.encode(list(part), ranks(one))) == expected
-            elif one.family == "letter-bpe":
-                ends = bpe.encode(bpe.symbols(part, end_of_word(one)), ranks(one))
-                listed = engine(one).get_vocab(with_added_tokens=False)
+        for part in words(tokenizer_info, word):
+            expected = [token.value for token in engine(tokenizer_info).model.tokenize(part)]
+            if tokenizer_info.family == "bpe":
+                assert list(bpe.encode(list(part), ranks(tokenizer_info))) == expected
+            elif tokenizer_info.family == "letter-bpe":
+                ends = bpe.encode(bpe.symbols(part, end_of_word(tokenizer_info)), ranks(tokenizer_info))
+                listed = engine(tokenizer_info).get_vocab(with_added_tokens=False)
                 assert [piece if piece in listed else "<unk>" for piece in ends] == expected
-            elif one.family == "wordpiece":
-                found = wordpiece.match(part, engine(one).get_vocab(with_added_tokens=False)).pieces
-                assert (list(found) if found else ["[UNK]"]) == [piece.replace("<unk>", "[UNK]") for piece in expected]
+            elif tokenizer_info.family == "wordpiece":
+                pieces = wordpiece.match(part, engine(tokenizer_info).get_vocab(with_added_tokens=False)).pieces
+                assert (list(pieces) if pieces else ["[UNK]"]) == [
+                    piece.replace("<unk>", "[UNK]") for piece in expected
+                ]
             else:
-                path = unigram.best(unigram.lattice(part, piece_scores(one)))
+                path = unigram.best(unigram.lattice(part, piece_scores(tokenizer_info)))
                 assert list(path.pieces) == expected
 
 
@@ -193,29 +206,29 @@ def test_a_word_that_cannot_be_followed_gets_a_sentence(text: str) -> None:
 
 
 def test_scores_are_logarithms_of_probabilities() -> None:
-    found = piece_scores(HERE["atlas-t5"])
-    assert sum(exp(score) for score in found.values() if score < 0) == pytest.approx(1, abs=0.02)
-    assert {piece for piece, score in found.items() if score == 0} == {"<pad>", "</s>", "<unk>"}
+    log_probabilities = piece_scores(HERE["atlas-t5"])
+    assert sum(exp(score) for score in log_probabilities.values() if score < 0) == pytest.approx(1, abs=0.02)
+    assert {piece for piece, score in log_probabilities.items() if score == 0} == {"<pad>", "</s>", "<unk>"}
 
 
 def test_the_languages_are_parallel_and_only_bytes_always_work() -> None:
-    found = languages()
-    assert found[0].slug == "english"
-    assert 8 <= len(found) <= 12
-    assert len({one.slug for one in found}) == len(found)
-    chinese = next(one for one in found if one.slug == "chinese")
-    for one in found:
-        assert one.text == one.text.strip()
-        assert not cut(HERE["atlas-byt5"], one.text).unknown
-    mine, english = cut(HERE["atlas-byt5"], chinese.text), cut(HERE["atlas-byt5"], found[0].text)
+    names = languages()
+    assert names[0].slug == "english"
+    assert 8 <= len(names) <= 12
+    assert len({entry.slug for entry in names}) == len(names)
+    chinese = next(entry for entry in names if entry.slug == "chinese")
+    for entry in names:
+        assert entry.text == entry.text.strip()
+        assert not cut(HERE["atlas-byt5"], entry.text).unknown
+    mine, english = cut(HERE["atlas-byt5"], chinese.text), cut(HERE["atlas-byt5"], names[0].text)
     assert isclose(measured(mine, "characters", english), 1 / 3)
     assert measured(mine, "bytes", english) == 1
-    assert measured(mine, "tokens", english) == len(chinese.text.encode()) / len(found[0].text)
+    assert measured(mine, "tokens", english) == len(chinese.text.encode()) / len(names[0].text)
     assert cut(HERE["atlas-bert"], chinese.text).unknown
 
 
 def test_shares_are_the_published_ones() -> None:
-    known_ = {(one.slug, one.size): one for one in shares()}
+    known_ = {(share.slug, share.size): share for share in shares()}
     # ByT5's paper prints 66% for mT5 base, 27% for xl and 16% for xxl
     assert [round(100 * known_["mt5", size].share) for size in ("base", "xl", "xxl")] == [66, 27, 16]
     assert known_["bert", "base"].embeddings == 30522 * 768
@@ -225,19 +238,21 @@ def test_shares_are_the_published_ones() -> None:
     assert known_["byt5", "small"].share < 0.002
     assert known_["dall-e", "12B"].vocabulary == 16384  # image tokens are no words
     assert known_["dall-e", "12B"].output == 16384 * 3968 + 16384
-    assert all(0 <= one.share < 1 for one in shares())
+    assert all(0 <= share.share < 1 for share in shares())
     assert counted(anatomy.tree("elmo"))[0] == 0
 
 
 def test_pictures_hold_what_they_are_given() -> None:
     steps = bpe.merges("lower", {("l", "o"): 0, ("lo", "w"): 1})
-    merged = tree.merge_tree(list("lower"), [(one.at, one.left + one.right, one.rank) for one in steps], theme=LIGHT)
+    merged = tree.merge_tree(
+        list("lower"), [(step.at, step.left + step.right, step.rank) for step in steps], theme=LIGHT
+    )
     assert [a.text for a in merged.layout.annotations] == ["<b>lo</b>", "<b>low</b>"]
     assert list(merged.data[-1].x) == [0.5, 1.25]
     assert list(merged.data[-1].y) == [1, 2]
-    found = wordpiece.match("<b>", {"<", "##b", "##>"})
-    picture = tree.tries("<b>", found.tries, theme=LIGHT)
-    assert sum(len(trace.base) for trace in picture.data) == len(found.tries)
+    match = wordpiece.match("<b>", {"<", "##b", "##>"})
+    picture = tree.tries("<b>", match.tries, theme=LIGHT)
+    assert sum(len(trace.base) for trace in picture.data) == len(match.tries)
     assert "<b>" not in picture.to_json()
     web = unigram.lattice("ab", {"a": -1.0, "b": -1.0, "ab": -1.5})
     arcs = tree.lattice("ab", web.edges, unigram.weights(web), unigram.best(web).edges, theme=DARK)

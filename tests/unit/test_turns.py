@@ -53,8 +53,8 @@ def test_so_many_at_once_and_no_more() -> None:
             with lock:
                 at_once[0] -= 1
 
-    for one in [thread(work) for _ in range(12)]:
-        one.join(60)
+    for entry in [thread(work) for _ in range(12)]:
+        entry.join(60)
     assert most == [2]
 
 
@@ -119,8 +119,8 @@ def test_the_run_that_has_computed_least_is_next_until_another_has_waited_long(
     threads.append(thread(newcomer))
     until(lambda: turns.waiting == 2)
     came.set()
-    for one in threads:
-        one.join(60)
+    for entry in threads:
+        entry.join(60)
     assert order == ["light", *following]
 
 
@@ -282,8 +282,8 @@ def test_who_waits_long_is_told_how_many_are_ahead(monkeypatch: pytest.MonkeyPat
         until(lambda: turns.waiting == 1)
         waiting.append(thread(lambda: wait("second")))
         until(lambda: shown["first"][-1] == 1 and shown["second"][-1] == 2)
-    for one in waiting:
-        one.join(60)
+    for entry in waiting:
+        entry.join(60)
     assert shown["first"][-1] == shown["second"][-1] == 0, "nobody is ahead of whose turn it is"
     assert 99 not in shown["first"], "who does not wait is told nothing"
 

@@ -37,12 +37,12 @@ def verdicts(found: Comparison, place: str = "") -> dict[tuple[str, str], Verdic
 @pytest.mark.parametrize("left", SYSTEMS)
 def test_rows_add_up_to_both_trees_beside_each_kind_and_every_pair_is_told(left: str) -> None:
     for right in KINDS:
-        found = compare.__wrapped__(left, right)
-        sums = [sum(amounts) for amounts in zip(*(row.parameters for row in found.rows), strict=True)]
+        result = compare.__wrapped__(left, right)
+        sums = [sum(amounts) for amounts in zip(*(row.parameters for row in result.rows), strict=True)]
         assert sums == [tree(left).total, tree(right).total], (left, right)
-        sums = [sum(amounts) for amounts in zip(*(one.parameters for one in found.sections), strict=True)]
-        assert sums == [found.left.parameters, found.right.parameters]
-        for row in found.rows:
+        sums = [sum(amounts) for amounts in zip(*(section.parameters for section in result.sections), strict=True)]
+        assert sums == [result.left.parameters, result.right.parameters]
+        for row in result.rows:
             assert row.verdict in VERDICTS
             assert bool(row.left) == (row.verdict != "right")
             assert bool(row.right) == (row.verdict != "left")
@@ -50,59 +50,61 @@ def test_rows_add_up_to_both_trees_beside_each_kind_and_every_pair_is_told(left:
 
 def test_a_tree_against_itself_is_the_same_everywhere() -> None:
     for slug in SYSTEMS:
-        found = compare(slug, slug)
-        assert {row.verdict for row in found.rows} == {"same"}, slug
-        assert all(row.parameters[0] == row.parameters[1] for row in found.rows)
+        comparison = compare(slug, slug)
+        assert {row.verdict for row in comparison.rows} == {"same"}, slug
+        assert all(row.parameters[0] == row.parameters[1] for row in comparison.rows)
 
 
 def test_the_reversed_comparison_is_mirrored() -> None:
     for left, right in product(("bert", "gpt-2", "t5", "albert", "xlnet"), repeat=2):
-        one, other = by_name(compare(left, right)), by_name(compare(right, left))
+        first, other = by_name(compare(left, right)), by_name(compare(right, left))
         if len(compare(left, right).left.layers) == len(compare(left, right).right.layers):
-            assert one.keys() == other.keys()
-        for key in one.keys() & other.keys():
-            assert other[key].verdict == TURNED.get(one[key].verdict, one[key].verdict)
-            assert other[key].parameters == one[key].parameters[::-1]
+            assert first.keys() == other.keys()
+        for key in first.keys() & other.keys():
+            assert other[key].verdict == TURNED.get(first[key].verdict, first[key].verdict)
+            assert other[key].parameters == first[key].parameters[::-1]
 
 
 def test_roberta_changes_the_tables_of_bert_and_nothing_else() -> None:
-    found = compare("bert", "roberta")
-    differ = {key for key, verdict in verdicts(found).items() if verdict != "same"}
+    comparison = compare("bert", "roberta")
+    differ = {key for key, verdict in verdicts(comparison).items() if verdict != "same"}
     assert differ == {("embeddings", name) for name in ("token embeddings", "positions, learned", "segments")}
-    words = by_name(found)["", "embeddings", "token embeddings"]
+    words = by_name(comparison)["", "embeddings", "token embeddings"]
     assert words.parameters == (30522 * 768, 50265 * 768)
-    assert found.right.parameters - found.left.parameters == (50265 - 30522 + 514 - 512 + 1 - 2) * 768
+    assert comparison.right.parameters - comparison.left.parameters == (50265 - 30522 + 514 - 512 + 1 - 2) * 768
 
 
 def test_distilbert_halves_the_layers_and_drops_segments_and_pooler() -> None:
-    found = compare("bert", "distilbert")
-    assert {key for key, verdict in verdicts(found).items() if verdict == "left"} == {
+    comparison = compare("bert", "distilbert")
+    assert {key for key, verdict in verdicts(comparison).items() if verdict == "left"} == {
         ("embeddings", "segments"),
         ("head", "pooler"),
     }
-    layered = {verdict for (group, _), verdict in verdicts(found).items() if group in ("attention", "feed-forward")}
+    layered = {
+        verdict for (group, _), verdict in verdicts(comparison).items() if group in ("attention", "feed-forward")
+    }
     assert layered == {"copies"}
-    assert [side.layers[0].stored for side in (found.left, found.right)] == [12, 6]
-    for section in found.sections:
+    assert [side.layers[0].stored for side in (comparison.left, comparison.right)] == [12, 6]
+    for section in comparison.sections:
         if section.group.slug in ("attention", "feed-forward"):
             assert section.parameters[0] == 2 * section.parameters[1]
 
 
 def test_albert_factorises_its_embeddings_and_shares_its_layer() -> None:
-    found = compare("bert", "albert")
-    rows = by_name(found)
+    comparison = compare("bert", "albert")
+    rows = by_name(comparison)
     assert rows["", "embeddings", "token embeddings"].parameters == (30522 * 768, 30000 * 128)
     projection = rows["", "embeddings", "projection to the hidden size"]
     assert projection.verdict == "right"
     assert projection.parameters == (0, 128 * 768 + 768)
     assert rows["", "attention", "queries"].verdict == "copies"
-    assert found.right.layers[0].stored == 1
-    assert found.right.layers[0].used == 12
+    assert comparison.right.layers[0].stored == 1
+    assert comparison.right.layers[0].used == 12
 
 
 def test_llama_against_gpt_2() -> None:
-    found = compare("gpt-2", "llama")
-    rows = by_name(found)
+    comparison = compare("gpt-2", "llama")
+    rows = by_name(comparison)
     assert rows["", "embeddings", "positions, learned"].verdict == "left"
     assert rows["", "embeddings", "positions, rotary"].verdict == "right"
     assert rows["", "embeddings", "positions, rotary"].parameters == (0, 0)
@@ -118,27 +120,27 @@ def test_llama_against_gpt_2() -> None:
 
 
 def test_t5_has_a_decoder_and_distances_beside_bert() -> None:
-    found = compare("bert", "t5")
-    only = {(place, group) for (place, group, _), row in by_name(found).items() if row.verdict != "right"}
+    comparison = compare("bert", "t5")
+    only = {(place, group) for (place, group, _), row in by_name(comparison).items() if row.verdict != "right"}
     assert all(place != "Decoder" for place, _ in only)
-    cross = [section for section in found.sections if section.group.slug == "cross"]
+    cross = [section for section in comparison.sections if section.group.slug == "cross"]
     assert [section.stack for section in cross] == ["Decoder"]
     assert cross[0].parameters == (0, 6 * (4 * 512 * 512 + 512))
-    bias = by_name(found)["Encoder", "attention", "relative-position terms"]
+    bias = by_name(comparison)["Encoder", "attention", "relative-position terms"]
     assert bias.verdict == "right"
     assert bias.parameters == (0, 32 * 8)
     # the one table that both stacks share is laid beside BERT's
-    assert by_name(found)["Encoder", "embeddings", "token embeddings"].parameters == (30522 * 768, 32128 * 512)
+    assert by_name(comparison)["Encoder", "embeddings", "token embeddings"].parameters == (30522 * 768, 32128 * 512)
 
 
 def test_matrices_stored_the_other_way_round_are_the_same() -> None:
-    found = by_name(compare("bert", "gpt-2"))
-    assert found["", "feed-forward", "up projection"].verdict == "same"
-    assert "stored as inputs × outputs in GPT-2" in found["", "feed-forward", "up projection"].remarks
-    assert found["", "attention", "norm"].verdict == "moved"
-    assert "after the sum in BERT, before the sub-layer in GPT-2" in found["", "attention", "norm"].remarks
+    result = by_name(compare("bert", "gpt-2"))
+    assert result["", "feed-forward", "up projection"].verdict == "same"
+    assert "stored as inputs × outputs in GPT-2" in result["", "feed-forward", "up projection"].remarks
+    assert result["", "attention", "norm"].verdict == "moved"
+    assert "after the sum in BERT, before the sub-layer in GPT-2" in result["", "attention", "norm"].remarks
     # three matrices of BERT's hold just the numbers of GPT-2's one
-    assert len(set(found["", "attention", "queries, keys, values"].parameters)) == 1
+    assert len(set(result["", "attention", "queries, keys, values"].parameters)) == 1
 
 
 def test_unknown_parts_meet_by_name() -> None:
@@ -218,11 +220,11 @@ def test_a_module_means_what_its_paper_says(slug: str, path: str) -> None:
 def test_every_tensor_of_every_size_means_something_once(slug: str) -> None:
     for size in catalogue.get(slug).sizes:
         root = tree(slug, size.name)
-        told = pieces(root)
-        tensors = sorted((piece.path, name) for piece in told for name, _ in piece.tensors)
+        stored = pieces(root)
+        tensors = sorted((piece.path, name) for piece in stored for name, _ in piece.tensors)
         assert tensors == sorted((path, name) for path, node, _ in root.walk() for name, _ in node.tensors)
-        assert sum(piece.parameters for piece in told) == root.total
-        assert [piece.path for piece in told if piece.part.group == meaning.OTHER] == [], f"{slug} {size.name}"
+        assert sum(piece.parameters for piece in stored) == root.total
+        assert [piece.path for piece in stored if piece.part.group == meaning.OTHER] == [], f"{slug} {size.name}"
 
 
 @pytest.mark.parametrize("slug", SYSTEMS)
@@ -284,8 +286,8 @@ def test_pre_and_post_norm() -> None:
 def test_what_no_name_fits_is_kept_under_its_own_name() -> None:
     odd = ModuleNode("gizmo", "Gizmo", "", tensors=(("weight", (3, 4)), ("twist", (5,)))).counted()
     root = ModuleNode("", "Novel", "", children=(ModuleNode("7", "Box", "", children=(odd,)).counted(),)).counted()
-    one, other = pieces(root)
-    assert (one.part.group, one.part.name, one.parameters) == ("other", "#.gizmo", 12)
+    first, other = pieces(root)
+    assert (first.part.group, first.part.name, first.parameters) == ("other", "#.gizmo", 12)
     assert (other.part.group, other.part.name, other.parameters) == ("other", "#.gizmo.twist", 5)
 
 
@@ -325,8 +327,8 @@ def test_no_rule_says_what_the_table_of_blocks_says() -> None:
     for path in {path for root in roots for path in modules_and_tensors(root, (("", root.cls),))}:
         rule, place = meaning.rule_of(path), meaning.path_of(path)
         if rule is not None:
-            told = meaning.blocks().get(place or ())
-            needed[rule] = needed.get(rule, False) or told != meaning.rules()[rule]
+            explanation = meaning.blocks().get(place or ())
+            needed[rule] = needed.get(rule, False) or explanation != meaning.rules()[rule]
     rows = tomllib.loads(meaning.TEXTS.read_text(encoding="utf-8"))["part"]
     names = {name for row in rows for key in ("names", "anywhere") for name in row.get(key, ())}
     for name in names:

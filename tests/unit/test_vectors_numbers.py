@@ -36,18 +36,18 @@ CROSS = np.array([[2, 0, 0], [-2, 0, 0], [0, 1, 0], [0, -1, 0]], dtype=np.float3
 
 
 def test_components_by_hand() -> None:
-    found = components(CROSS + 5)  # a shift changes nothing
-    assert np.abs(found.points[:, 0]) == pytest.approx([2, 2, 0, 0], abs=1e-9)
-    assert found.points.sum(axis=0) == pytest.approx([0, 0], abs=1e-9)
-    assert np.abs(found.points[:, 1]) == pytest.approx([0, 0, 1, 1], abs=1e-9)
-    assert found.shares == pytest.approx((0.8, 0.2))  # 8 and 2 of 10
+    plane = components(CROSS + 5)  # a shift changes nothing
+    assert np.abs(plane.points[:, 0]) == pytest.approx([2, 2, 0, 0], abs=1e-9)
+    assert plane.points.sum(axis=0) == pytest.approx([0, 0], abs=1e-9)
+    assert np.abs(plane.points[:, 1]) == pytest.approx([0, 0, 1, 1], abs=1e-9)
+    assert plane.shares == pytest.approx((0.8, 0.2))  # 8 and 2 of 10
 
 
 def test_one_spot_stays_one_spot() -> None:
     for count in (1, 2, 5):
-        found = components(np.full((count, 7), 0.3, dtype=np.float32))
-        assert not found.points.any()
-        assert found.shares == (0, 0)
+        plane = components(np.full((count, 7), 0.3, dtype=np.float32))
+        assert not plane.points.any()
+        assert plane.shares == (0, 0)
 
 
 def test_the_plane_never_lies_about_being_far() -> None:
@@ -61,8 +61,8 @@ def test_tsne_keeps_groups_apart_from_any_start() -> None:
     random = np.random.default_rng(2)
     vectors = np.concatenate([random.normal(size=(6, 30)), random.normal(size=(6, 30)) + 20])
     maps = [tsne(vectors, seed) for seed in (0, 1)]
-    for found in maps:
-        points = found.points
+    for attention_map in maps:
+        points = attention_map.points
         within = max(np.linalg.norm(points[i] - points[j]) for i, j in combinations(range(6), 2))
         across = min(np.linalg.norm(points[i] - points[j]) for i in range(6) for j in range(6, 12))
         assert across > within
@@ -130,23 +130,23 @@ def made(vectors: np.ndarray, texts: list[str], lines: list[int]) -> Words:  # t
 
 
 def test_a_word_counts_once_a_sentence_whatever_its_case() -> None:
-    found = repeated(made(np.zeros((1, 5, 2)), ["The", "the", "cat", "the", "cat"], [1, 1, 1, 2, 3]), 2)
-    assert found == {"cat": [2, 4], "the": [0, 3]}
+    by_text = repeated(made(np.zeros((1, 5, 2)), ["The", "the", "cat", "the", "cat"], [1, 1, 1, 2, 3]), 2)
+    assert by_text == {"cat": [2, 4], "the": [0, 3]}
 
 
 def test_a_table_that_context_never_changes() -> None:
     texts = ["a", "b"] * 5
     lines = [1 + i // 2 for i in range(10)]
     same = np.tile(np.array([[1.0, 0], [0, 1]]), (5, 1))[None]
-    found = measure(made(same, texts, lines))
-    assert found.words == (("a", 5), ("b", 5))
-    layer = found.layers[0]
+    measures = measure(made(same, texts, lines))
+    assert measures.words == (("a", 5), ("b", 5))
+    layer = measures.layers[0]
     assert layer.self_similarity == pytest.approx(1)
     assert layer.explained == pytest.approx(1)
     assert layer.baseline == pytest.approx(0.5)
     assert layer.corrected("self_similarity") == pytest.approx(0.5)
     assert layer.intra == pytest.approx(0.5**0.5)
-    assert found.by_word == ((pytest.approx(0.5),), (pytest.approx(0.5),))
+    assert measures.by_word == ((pytest.approx(0.5),), (pytest.approx(0.5),))
 
 
 def test_shares_of_a_mix() -> None:
@@ -165,10 +165,10 @@ def test_a_mix_by_hand() -> None:
 
 
 def test_sinusoids_by_hand() -> None:
-    found = sinusoids(3, 4)
-    assert found[0].tolist() == [0, 1, 0, 1]
+    encodings = sinusoids(3, 4)
+    assert encodings[0].tolist() == [0, 1, 0, 1]
     # 10000^(-2/4) is 1/100
-    assert found[2] == pytest.approx([math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)])
+    assert encodings[2] == pytest.approx([math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)])
     assert sinusoids(3, 4, "halves")[2] == pytest.approx([math.sin(2), math.sin(0.02), math.cos(2), math.cos(0.02)])
     # tensor2tensor ends at 1/10000 itself
     assert sinusoids(2, 4, "tensor2tensor")[1] == pytest.approx(
@@ -195,8 +195,8 @@ def test_by_distance_by_hand() -> None:
 def test_along_distance_tells_left_from_right() -> None:
     means, _ = along_distance(np.array([[0, 2, 5], [3, 0, 4], [9, 5, 0]]))
     assert means.tolist() == [9, 4, 0, 3, 5]  # two to the left, one to the left, ...
-    known = np.tril(np.ones((3, 3), dtype=bool))
-    means, _ = along_distance(np.array([[0, 2, 5], [3, 0, 4], [9, 5, 0]]), known)
+    allowed = np.tril(np.ones((3, 3), dtype=bool))
+    means, _ = along_distance(np.array([[0, 2, 5], [3, 0, 4], [9, 5, 0]]), allowed)
     assert means[:3].tolist() == [9, 4, 0]
     assert np.isnan(means[3:]).all()
 
@@ -218,9 +218,9 @@ def test_a_score_depends_on_the_distance_alone(s: int, t: int, shift: int, seed:
 
 
 def test_cosines_after_rotation() -> None:
-    found = rotary_cosines(np.arange(20), 8, 100.0)
-    assert found[0] == 1
+    cosines = rotary_cosines(np.arange(20), 8, 100.0)
+    assert cosines[0] == 1
     vector = np.ones(8)
     for distance in (1, 7, 19):
         cosine = vector @ rotated(vector, distance, 100.0) / 8
-        assert found[distance] == pytest.approx(cosine)
+        assert cosines[distance] == pytest.approx(cosine)

@@ -45,8 +45,8 @@ def letters(text: str) -> Reading:
 
 
 def test_a_line_may_have_a_sense() -> None:
-    found = parse("game | They play.\n\n  The play ends. \n | no sense\nnothing |  ")
-    assert found == (Line(1, "game", "They play."), Line(2, "", "The play ends."), Line(3, "", "no sense"))
+    parsed = parse("game | They play.\n\n  The play ends. \n | no sense\nnothing |  ")
+    assert parsed == (Line(1, "game", "They play."), Line(2, "", "The play ends."), Line(3, "", "no sense"))
 
 
 def test_only_the_first_bar_parts() -> None:
@@ -100,12 +100,12 @@ def test_a_word_is_checked() -> None:
 
 
 def test_a_word_of_several_pieces_has_their_mean() -> None:
-    found = find_occurrences("ab", parse("ab c\nx\nc ab ab"), letters)
-    assert [one.name for one in found.occurrences] == ["1", "3a", "3b"]
-    assert found.vectors[0, :, 0].tolist() == [0.5, 2.5, 5.5]  # the mean of the positions of its two letters
-    assert found.vectors[2, :, 1].tolist() == [2, 2, 2]
-    assert found.missing_lines == (2,)
-    assert "line 2" in missing_note(found)
+    word_occurrences = find_occurrences("ab", parse("ab c\nx\nc ab ab"), letters)
+    assert [occurrence.name for occurrence in word_occurrences.occurrences] == ["1", "3a", "3b"]
+    assert word_occurrences.vectors[0, :, 0].tolist() == [0.5, 2.5, 5.5]  # the mean of the positions of its two letters
+    assert word_occurrences.vectors[2, :, 1].tolist() == [2, 2, 2]
+    assert word_occurrences.missing_lines == (2,)
+    assert "line 2" in missing_note(word_occurrences)
     with pytest.raises(InputUnusable, match="occurs in none of the 2 sentences"):
         find_occurrences("z", parse("a\nb"), letters)
     with pytest.raises(InputUnusable, match="occurs in no sentence here"):
@@ -115,9 +115,9 @@ def test_a_word_of_several_pieces_has_their_mean() -> None:
 
 
 def test_all_words_without_marks() -> None:
-    found = words(parse("ab, c!\nd"), letters)
-    assert found.texts == ("ab", "c", "d")
-    assert found.lines == (1, 1, 2)
+    occurrences = words(parse("ab, c!\nd"), letters)
+    assert occurrences.texts == ("ab", "c", "d")
+    assert occurrences.lines == (1, 1, 2)
     with pytest.raises(InputUnusable):
         words(parse("!!"), letters)
 
@@ -140,12 +140,12 @@ def test_every_ready_word_stands_in_all_its_sentences() -> None:
 
 def test_senses_by_hand() -> None:
     vectors = np.array([[1, 0], [1, 0], [0, 1], [1, 1]], dtype=np.float32)
-    found = sense_separation(vectors, ["a", "a", "b", ""], 0.25)
+    separation = sense_separation(vectors, ["a", "a", "b", ""], 0.25)
     root = 0.5**0.5
-    assert found.same == pytest.approx(1)
-    assert found.other == pytest.approx((0 + 0 + 3 * root) / 5)
-    assert found.nearest == 1  # of the two with company; b is alone
-    assert found.baseline == 0.25
+    assert separation.same == pytest.approx(1)
+    assert separation.other == pytest.approx((0 + 0 + 3 * root) / 5)
+    assert separation.nearest == 1  # of the two with company; b is alone
+    assert separation.baseline == 0.25
     same = np.ones((3, 2), dtype=np.float32)
     assert sense_separation(same, ["a", "a", "b"], None).nearest is None  # equal vectors have no nearest
 
@@ -168,8 +168,8 @@ def test_marks_are_words_and_many_words_are_refused() -> None:
 def test_what_stands_before_the_sentence_belongs_to_no_word() -> None:
     # "do: " is a task; of "unkind" two pieces begin in the word.
     tokens = [token("do", 0), token(":", 2), token("un", 4), token("kind", 6), token("man", 11)]
-    found = belonging([4, 11], [*tokens, token("</s>", -1, special=True)])
-    assert found.tolist() == [[0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
+    membership = belonging([4, 11], [*tokens, token("</s>", -1, special=True)])
+    assert membership.tolist() == [[0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
 
 
 def test_weights_of_tokens_are_summed_and_their_rows_averaged() -> None:
@@ -185,10 +185,10 @@ def test_weights_of_tokens_are_summed_and_their_rows_averaged() -> None:
 def test_the_rest_and_what_was_never_computed() -> None:
     weights = np.array([[[[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.5, 0.2, 0.3]]]], dtype=np.float32)
     causal = np.tri(3, dtype=np.bool_)[None, None]
-    found = AttentionMap("decoder", ("<s>", "a", "b"), ("<s>", "a", "b"), weights, causal)
+    attention_map = AttentionMap("decoder", ("<s>", "a", "b"), ("<s>", "a", "b"), weights, causal)
     belongs = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=np.float32)  # no token begins in the third word
     words = words_of("a b c")
-    made = WordAttention("x", in_words(found, words, words, belongs, belongs))
+    made = WordAttention("x", in_words(attention_map, words, words, belongs, belongs))
     assert made.attention_map.weights[0, 0] == pytest.approx(np.array([[0.6, 0, 0], [0.2, 0.3, 0], [0, 0, 0]]))
     assert made.attention_map.computed(0, 0).tolist() == [[True, False, False], [True, True, False], [False] * 3]
     assert made.rest[0, 0] == pytest.approx([0.4, 0.5, 0.0])
@@ -201,8 +201,8 @@ def test_every_branch_has_the_words_of_the_sentence_as_axes(checkpoint_dir: Path
     assert made.attention_map.kind == kind
     assert made.attention_map.key_tokens == made.attention_map.query_tokens == ("The", "cat", "sat", ".")
     rows = made.attention_map.weights.sum(-1) + made.rest
-    known = made.attention_map.computed(0, 0).any(1)
-    assert rows[..., known] == pytest.approx(1, abs=1e-5)
+    computed = made.attention_map.computed(0, 0).any(1)
+    assert rows[..., computed] == pytest.approx(1, abs=1e-5)
     trace = capture(checkpoint, TEXT, target=TEXT if slug == "t5" else None)
     assert made.attention_map.weights.shape[:2] == trace.maps[0].weights.shape[:2]
     upper = np.triu_indices(4, 1)

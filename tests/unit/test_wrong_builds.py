@@ -173,7 +173,7 @@ def test_a_page_says_what_cannot_be_built_and_shows_the_other_sizes(records: Cal
     app = AppTest.from_function(page, default_timeout=120).run()
     assert not app.exception
     assert len(app.warning) == 2
-    assert all("n_emb: is no argument of GPT2Config" in one.value.replace("\\", "") for one in app.warning)
+    assert all("n_emb: is no argument of GPT2Config" in entry.value.replace("\\", "") for entry in app.warning)
     assert [option.split(" ")[0] for option in app.selectbox[0].options] == ["small"]
 
 
@@ -191,7 +191,7 @@ def test_no_page_goes_on_with_a_record_that_is_refused(records: Callable[..., Pa
     app = AppTest.from_function(page, default_timeout=120).run()
     assert not app.exception
     assert "gpt-9.toml: live.checkpoint" in words(app.error[0].value)
-    assert "never drawn" not in [one.value for one in app.markdown]
+    assert "never drawn" not in [element.value for element in app.markdown]
 
 
 GOOD, ROOT_RECORD = ((load.SYSTEMS / name).read_text(encoding="utf-8") for name in ("bart.toml", "transformer.toml"))
