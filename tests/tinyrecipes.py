@@ -61,24 +61,24 @@ def corpus(folder: Path) -> Path:
 
 def recipe(name: str, **changed: Any) -> Recipe:
     """The recipe ``name`` on whole files, with a tiny model and its own optimizer in float32."""
-    state = recipes.load(name)
-    model = {field: SIZES.get(field, value) for field, value in state.model.items()} | OF_KIND.get(state.kind, {})
+    bundled = recipes.load(name)
+    model = {field: SIZES.get(field, value) for field, value in bundled.model.items()} | OF_KIND.get(bundled.kind, {})
     if model.get("rank"):
         model["rank"] = 4
     if model.get("type") in ("gpt_neo", "llama"):
         model["max_position_embeddings"] = 48
-    data = {field: DATA.get(field, value) for field, value in state.data.items()}
+    data = {field: DATA.get(field, value) for field, value in bundled.data.items()}
     if "lengths" in data:
-        data["lengths"] = [64, 128] if state.kind == "long-masked-lm" else [16, 32]
+        data["lengths"] = [64, 128] if bundled.kind == "long-masked-lm" else [16, 32]
     inputs = {
         "model": model,
         "data": data,
-        "sources": tuple(dataclasses.replace(source, first=1, last=None) for source in state.sources),
+        "sources": tuple(dataclasses.replace(source, first=1, last=None) for source in bundled.sources),
         "step_tokens": 256,
         "tokens": 0,
-        "optimizer": state.optimizer | {"bfloat16": False},
+        "optimizer": bundled.optimizer | {"bfloat16": False},
     }
-    return dataclasses.replace(state, **inputs | changed)
+    return dataclasses.replace(bundled, **inputs | changed)
 
 
 def objective(found: Recipe | str, folder: Path, states: Path) -> Any:

@@ -35,7 +35,7 @@ def findings(page: Page) -> list[str]:
     page.wait_for_function("() => !document.querySelector('[data-testid=stSidebarNavItems]:not([role=none])')")
     for _ in range(10):
         page.wait_for_function(STANDS, polling=50)  # what a run leaves behind is pale until the next has drawn it
-        measures: list[str] | None = page.evaluate(_RUN)
-        if measures is not None:
-            return measures
+        violations: list[str] | None = page.evaluate(_RUN)
+        if violations is not None:
+            return violations
     raise AssertionError("the page's script runs again and again")

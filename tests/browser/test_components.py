@@ -35,8 +35,8 @@ def answer(page: Page, data: dict[str, Any], **new: Any) -> None:
 
 
 def sent(page: Page) -> list[dict[str, Any]]:
-    measures: list[dict[str, Any]] = page.evaluate("window.sent")
-    return measures
+    messages: list[dict[str, Any]] = page.evaluate("window.sent")
+    return messages
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def told(inner: Frame) -> list[int]:
     """What the frame has been told to show since the last call."""
     inner.evaluate("parent.frames[0].postMessage({ show: 'mark' }, '*')")
     inner.wait_for_function("window.told.includes('mark')")
-    measures: list[int] = inner.evaluate("window.told.splice(0).slice(0, -1)")
-    return measures
+    messages: list[int] = inner.evaluate("window.told.splice(0).slice(0, -1)")
+    return messages
 
 
 def test_an_answer_to_an_older_selection_leaves_a_frame_at_the_newer(empty: Page, inner: Frame) -> None:

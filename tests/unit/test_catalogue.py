@@ -70,8 +70,8 @@ def test_one_key_of_a_citation_means_one_text() -> None:
         for source in system.citations:
             # two records may both cite one text; a key that meant two texts would show the wrong source
             assert everywhere[source.key].url == source.url
-            assert everywhere[citation.key].evidence == citation.evidence
-            assert everywhere[citation.key].title == citation.title
+            assert everywhere[source.key].evidence == source.evidence
+            assert everywhere[source.key].title == source.title
 
 
 def test_branches_list_their_own_systems_before_guests() -> None:
