@@ -58,11 +58,11 @@ class Line:
 
 def toy(**changed: Any) -> Recipe:
     """A recipe for this objective."""
-    inputs: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "sources": (),
         "optimizer": {"rate": 0.01, "weight_decay": 0.1, "bfloat16": False, "warmup": 0.0},
     }
-    return Recipe("toy", "toy", seed=1, minutes=1.0, step_tokens=16, **(inputs | changed))
+    return Recipe("toy", "toy", seed=1, minutes=1.0, step_tokens=16, **(fields | changed))
 
 
 def _fork(work: Any) -> int:

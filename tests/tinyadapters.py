@@ -41,12 +41,12 @@ SOURCES = (
 
 def recipe(**changed: Any) -> Recipe:
     """Four tasks on the tiny encoder; a bottleneck of 3."""
-    inputs: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "model": {"package": "tiny", "size": 3, "tasks": TASKS},
         "data": {"hold_out_every": 4, "shortest": 3, "longest": 24},
         "optimizer": {"rate": 1e-2, "bfloat16": False},
     }
-    return Recipe("toy", "adapters", seed=5, minutes=1.0, step_tokens=256, sources=SOURCES, **inputs | changed)
+    return Recipe("toy", "adapters", seed=5, minutes=1.0, step_tokens=256, sources=SOURCES, **fields | changed)
 
 
 def corpus(folder: Path) -> Path:

@@ -70,7 +70,7 @@ def recipe(name: str, **changed: Any) -> Recipe:
     data = {field: DATA.get(field, value) for field, value in bundled.data.items()}
     if "lengths" in data:
         data["lengths"] = [64, 128] if bundled.kind == "long-masked-lm" else [16, 32]
-    inputs = {
+    fields = {
         "model": model,
         "data": data,
         "sources": tuple(dataclasses.replace(source, first=1, last=None) for source in bundled.sources),
@@ -78,7 +78,7 @@ def recipe(name: str, **changed: Any) -> Recipe:
         "tokens": 0,
         "optimizer": bundled.optimizer | {"bfloat16": False},
     }
-    return dataclasses.replace(bundled, **inputs | changed)
+    return dataclasses.replace(bundled, **fields | changed)
 
 
 def objective(found: Recipe | str, folder: Path, states: Path) -> Any:

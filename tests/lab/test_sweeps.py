@@ -55,8 +55,8 @@ def test_the_stored_runs_of_duplication_are_complete() -> None:
     rows = measured(results("duplication"), duplication.RoundsResult)
     runs = {(row.trained, row.evaluated, row.seed) for row in rows}
     seeds = {row.seed for row in rows}
-    full = {(n, other, seed) for n in duplication.TRAINED for other in duplication.EVALUATED for seed in seeds}
-    assert runs == full
+    expected = {(n, other, seed) for n in duplication.TRAINED for other in duplication.EVALUATED for seed in seeds}
+    assert runs == expected
     assert len(rows) == len(runs)
 
 

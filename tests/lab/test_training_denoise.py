@@ -35,8 +35,8 @@ def test_every_corruption_is_sampled_but_none_that_changes_nothing() -> None:
         made = rows(text(), np.array([0]), [np.random.default_rng(seed)], 48)
         ids = tuple(made["ids"][0].tolist())
         seen[ids] = seen.get(ids, 0) + 1
-    full = (BEGIN, 7, 8, 9, 10, 11, END)
-    assert full not in seen
+    original = (BEGIN, 7, 8, 9, 10, 11, END)
+    assert original not in seen
     permuted, turned = (BEGIN, 10, 11, 7, 8, 9, END), (BEGIN, 8, 9, 10, 11, 7, END)
     assert seen[permuted] > 40  # one text in five, and one rotation in four is the same
     assert turned in seen
@@ -89,10 +89,10 @@ def test_what_the_rule_leaves_may_be_split_for_training() -> None:
 
 def test_nothing_else_changes() -> None:
     for word in CONNECTIVES:
-        full = f"The old man smiled at us, {word} the children ran away."
-        made = cut(full)
+        sentence = f"The old man smiled at us, {word} the children ran away."
+        made = cut(sentence)
         first, second = made.parts.split(". ")
-        assert full == f"{first}, {word} {second[0].lower()}{second[1:]}"
+        assert sentence == f"{first}, {word} {second[0].lower()}{second[1:]}"
     assert [f.connective for f in fusions(["No.", "We sang songs while they were asleep.", "Yes."])] == ["while"]
 
 

@@ -261,8 +261,8 @@ def test_measures_tell_the_two_ways_apart(
 
     def translate(_: Checkpoint, task: str, texts: list[str]) -> list[str]:
         asked.append(task)
-        first, other = task.split("-")
-        return [dictionary[first, other].get(text, "0") if "en" in (first, other) else "0" for text in texts]
+        source, other = task.split("-")
+        return [dictionary[source, other].get(text, "0") if "en" in (source, other) else "0" for text in texts]
 
     monkeypatch.setattr(found, "translate", translate)
     numbers = evaluate.measure("many-to-many", shipped)["40 sentences written for this project"]

@@ -289,12 +289,12 @@ def test_bits_per_byte_of_a_uniform_model(length: int) -> None:
 
 def test_translation_takes_the_best_reference() -> None:
     outputs = ["The cat sleeps on the chair.", "He has no time today."]
-    single = measures.translation(outputs, [["The cat is asleep on a chair."], ["He has no time today."]])
+    single_reference = measures.translation(outputs, [["The cat is asleep on a chair."], ["He has no time today."]])
     two_references = measures.translation(
         outputs, [["The cat is asleep on a chair.", "The cat sleeps on the chair."], ["He has no time today."]]
     )
     assert two_references["BLEU"] == pytest.approx(100.0)
-    assert single["BLEU"] < 90
+    assert single_reference["BLEU"] < 90
 
 
 def test_repair_is_measured_before_and_after() -> None:

@@ -178,9 +178,9 @@ def test_a_token_pays_for_the_experts_that_it_uses() -> None:
         model = t.MixtralForCausalLM(config)
     root = describe(model)
     shape = shape_of_config(config, "MixtralForCausalLM", "decoder", root)
-    single = 2 * 3 * 32 * 64 * 2 + 2 * 32 * 8  # two experts of three matrices, and the router
+    layer_parameters = 2 * 3 * 32 * 64 * 2 + 2 * 32 * 8  # two experts of three matrices, and the router
     attention = 2 * (32 * 32 + 2 * 32 * 16 + 32 * 32)
-    assert forward(shape, root, 1).matrices == 3 * (single + attention) + 2 * 32 * 97
+    assert forward(shape, root, 1).matrices == 3 * (layer_parameters + attention) + 2 * 32 * 97
 
 
 def test_deepseek_keeps_a_latent_and_a_rotary_key() -> None:

@@ -135,18 +135,18 @@ def test_a_decoder_pays_what_transformers_makes_it_pay() -> None:
 
 def test_along_an_order_each_token_is_predicted_without_those_after_it() -> None:
     xlnet = checkpoints.load("atlas-xlnet")
-    full = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
-    order = 1 + np.random.default_rng(3).permutation(len(full) - 2)
-    example = permutation.corrupt(full, order.tolist(), 3, (0, len(full) - 1))
+    framed = ["[CLS]", *pieces(xlnet, "Once upon a time there was a king."), "[SEP]"]
+    order = 1 + np.random.default_rng(3).permutation(len(framed) - 2)
+    example = permutation.corrupt(framed, order.tolist(), 3, (0, len(framed) - 1))
     losses = live.losses(xlnet, example, "order")
     ids = numbers(xlnet, example.source)
     for step, place in enumerate(example.order):
         later = example.order[step:]
-        unseen = torch.zeros(1, len(full), len(full))
-        for row in range(len(full)):
+        unseen = torch.zeros(1, len(framed), len(framed))
+        for row in range(len(framed)):
             found_at = example.order.index(row) if row in example.order else 0
             unseen[0, row, list(example.order[found_at:])] = 1.0
-        where = torch.zeros(1, 1, len(full))
+        where = torch.zeros(1, 1, len(framed))
         where[0, 0, place] = 1.0
         blanked = ids.clone()
         blanked[0, list(later)] = 7  # whatever stands there and later, nobody may see it
@@ -179,8 +179,8 @@ def test_a_pair_is_read_with_its_languages_and_its_positions() -> None:
 
 def test_teacher_and_student_answer_as_each_does_alone() -> None:
     teacher, student = checkpoints.load("atlas-bert"), checkpoints.load("atlas-distilbert")
-    full = ["[CLS]", *pieces(teacher, "The king gave his daughter a golden ring."), "[SEP]"]
-    example = masked.corrupt(full, ["the"], np.random.default_rng(0), rate=0.3, fixed=(0, len(full) - 1))
+    framed = ["[CLS]", *pieces(teacher, "The king gave his daughter a golden ring."), "[SEP]"]
+    example = masked.corrupt(framed, ["the"], np.random.default_rng(0), rate=0.3, fixed=(0, len(framed) - 1))
     scored = live.scored(teacher, student, example)
     ids = numbers(teacher, example.source)
     with torch.no_grad():

@@ -39,7 +39,10 @@ def inputs_of(checkpoint: Checkpoint) -> dict[str, Any]:
 def scores(checkpoint: Checkpoint, given: dict[str, Any]) -> dict[str, Any]:
     """(L, H, Q, K) by kind of attention, minus infinity where no key may be attended to."""
     read = scores_by_layer(Inputs(checkpoint, given, ()))
-    return {kind: np.stack([single.score.numpy() for _, single in layers]) for kind, layers in read.items()}
+    return {
+        kind: np.stack([attention_scores.score.numpy() for _, attention_scores in layers])
+        for kind, layers in read.items()
+    }
 
 
 def softmax(found: Any) -> Any:

@@ -228,9 +228,9 @@ def test_a_matrix_that_two_parts_share_is_one(tmp_path: Path) -> None:
 
 
 def test_shards_are_counted_together(tmp_path: Path) -> None:
-    single = written(tmp_path / "a.safetensors", {"embed": ("F32", (10, 4), b"a")})
+    first_shard = written(tmp_path / "a.safetensors", {"embed": ("F32", (10, 4), b"a")})
     second_shard = written(tmp_path / "b.safetensors", {"head": ("F32", (10, 4), b"a"), "bias": ("F32", (5,), b"b")})
-    assert count_parameters([single, second_shard]) == 45
+    assert count_parameters([first_shard, second_shard]) == 45
 
 
 def test_whole_models_have_as_many_as_their_modules() -> None:

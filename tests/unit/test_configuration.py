@@ -25,48 +25,48 @@ def test_gpt_2_by_hand() -> None:
 
 
 def test_what_each_box_changes() -> None:
-    single = start("gpt-2", "small")
-    count = tree(single).parameters
-    assert tree(single.changed(tied=False)).parameters - count == 50257 * 768
-    assert tree(single.changed(vocabulary=50258)).parameters - count == 768
-    assert tree(single.changed(layers=13)).parameters - count == 12 * 768**2 + 13 * 768
-    assert tree(single.changed(shared=True)).parameters == count - 11 * (12 * 768**2 + 13 * 768)
-    assert tree(single.changed(kv_heads=3)).parameters == count - 12 * 2 * (768 * 576 + 576)
-    assert tree(single.changed(gated=True)).parameters - count == 12 * (3072 * 768 + 3072)
-    assert tree(single.changed(scheme="rotary")).parameters == count - 1024 * 768
+    configuration = start("gpt-2", "small")
+    count = tree(configuration).parameters
+    assert tree(configuration.changed(tied=False)).parameters - count == 50257 * 768
+    assert tree(configuration.changed(vocabulary=50258)).parameters - count == 768
+    assert tree(configuration.changed(layers=13)).parameters - count == 12 * 768**2 + 13 * 768
+    assert tree(configuration.changed(shared=True)).parameters == count - 11 * (12 * 768**2 + 13 * 768)
+    assert tree(configuration.changed(kv_heads=3)).parameters == count - 12 * 2 * (768 * 576 + 576)
+    assert tree(configuration.changed(gated=True)).parameters - count == 12 * (3072 * 768 + 3072)
+    assert tree(configuration.changed(scheme="rotary")).parameters == count - 1024 * 768
     # words of 128 numbers: V E + E d and a bias; the output matrix is then one of its own
-    narrow = tree(single.changed(embedding=128)).parameters
+    narrow = tree(configuration.changed(embedding=128)).parameters
     assert narrow == count - 50257 * 768 - 1024 * 640 + 50257 * 128 + 128 * 768 + 768 + 50257 * 768
 
 
 def test_numbers_that_make_no_network_get_a_sentence() -> None:
-    single = start("gpt-2", "small")
+    configuration = start("gpt-2", "small")
     with pytest.raises(OutOfRange, match="768 or 780 works"):
-        single.changed(width=770)
+        configuration.changed(width=770)
     with pytest.raises(OutOfRange, match="Numbers that work: 1, 2, 3, 4, 6, 12"):
-        single.changed(kv_heads=5)
+        configuration.changed(kv_heads=5)
     with pytest.raises(OutOfRange, match="at least 1"):
-        single.changed(layers=0)
+        configuration.changed(layers=0)
     with pytest.raises(OutOfRange, match="at least one decoder layer"):
         start("t5").changed(decoder_layers=0)
-    assert single.changed(width=770, head_dim=64).dim == 64
+    assert configuration.changed(width=770, head_dim=64).dim == 64
 
 
 def test_experts_and_latents_that_make_no_network_get_a_sentence() -> None:
-    single = start("deepseek-v3")
+    configuration = start("deepseek-v3")
     with pytest.raises(OutOfRange, match="cannot use 9 of 8 experts: choose 1 to 8"):
-        single.changed(experts=8, active=9)
+        configuration.changed(experts=8, active=9)
     with pytest.raises(OutOfRange, match="62 layers, more than the 61"):
-        single.changed(dense=62)
+        configuration.changed(dense=62)
     with pytest.raises(OutOfRange, match="shared parameters cannot be of two kinds"):
-        single.changed(shared=True)
-    assert single.changed(shared=True, dense=0).shared
+        configuration.changed(shared=True)
+    assert configuration.changed(shared=True, dense=0).shared
     with pytest.raises(OutOfRange, match="not a multiple of 500 rows"):
         start("reformer").changed(axial=500)
     with pytest.raises(OutOfRange, match="7 layers, more than the 6"):
         start("reformer").changed(hashed=7)
     # with a latent, heads need not be a multiple of key-value heads
-    assert single.changed(kv_heads=7).cached == 512 + 64
+    assert configuration.changed(kv_heads=7).cached == 512 + 64
     assert start("mistral").cached == 2 * 8 * 128
 
 
@@ -81,8 +81,10 @@ def test_deepseek_s_layers_by_hand() -> None:
 
 
 def test_adapters_and_the_first_layers() -> None:
-    single = start("bert")
-    assert tree(single.changed(adapter=64)).parameters - tree(single).parameters == 24 * (2 * 768 * 64 + 64 + 768)
+    configuration = start("bert")
+    assert tree(configuration.changed(adapter=64)).parameters - tree(configuration).parameters == 24 * (
+        2 * 768 * 64 + 64 + 768
+    )
     few = start("mistral").changed(experts=8, dense=30)
     assert [(child.name, child.repeat) for child in few_layers(few)] == [("0-29", 30), ("30-31", 2)]
 

@@ -186,18 +186,18 @@ def model() -> Any:
 
 
 def test_pattern_by_hand() -> None:
-    single, no = True, False
+    yes, no = True, False
     assert allowed(4, 1).tolist() == [
-        [single, single, no, no],
-        [single, single, single, no],
-        [no, single, single, single],
-        [no, no, single, single],
+        [yes, yes, no, no],
+        [yes, yes, yes, no],
+        [no, yes, yes, yes],
+        [no, no, yes, yes],
     ]
     assert allowed(4, 1, (0,)).tolist() == [
-        [single] * 4,
-        [single] * 3 + [no],
-        [single] * 4,
-        [single, no, single, single],
+        [yes] * 4,
+        [yes] * 3 + [no],
+        [yes] * 4,
+        [yes, no, yes, yes],
     ]
 
 

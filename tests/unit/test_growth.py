@@ -30,11 +30,13 @@ def test_both_ways_give_the_same_scores(name: str) -> None:
     assert caches(model)
     reader = Reader(model, source)
     reader.next_logits(torch.tensor([IDS[:9]]))
-    single = reader.replay(torch.tensor([IDS[9:10]]))()
-    assert torch.allclose(single, Reader(model, source, cached=False).next_logits(torch.tensor([IDS[:10]])), atol=1e-4)
+    replayed = reader.replay(torch.tensor([IDS[9:10]]))()
+    assert torch.allclose(
+        replayed, Reader(model, source, cached=False).next_logits(torch.tensor([IDS[:10]])), atol=1e-4
+    )
     # nothing was remembered of it
     other = reader.next_logits(torch.tensor([IDS[9:10]]))
-    assert torch.allclose(single, other, atol=1e-5)
+    assert torch.allclose(replayed, other, atol=1e-5)
 
 
 def test_the_tokens_that_pass_through_the_layers_are_counted() -> None:

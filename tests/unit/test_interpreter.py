@@ -60,8 +60,8 @@ def test_what_was_frozen_in_a_cycle_is_found_after_a_thaw() -> None:
 
 
 def test_what_a_run_leaves_is_found_after_it_and_what_is_old_after_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs: list[bool] = []
-    monkeypatch.setattr(interpreter, "return_memory", lambda: inputs.append(old() is None))
+    flags: list[bool] = []
+    monkeypatch.setattr(interpreter, "return_memory", lambda: flags.append(old() is None))
     interpreter.settle()
     gc.disable()  # no search but the app's own
     try:
@@ -80,7 +80,7 @@ def test_what_a_run_leaves_is_found_after_it_and_what_is_old_after_many_runs(mon
         for _ in range(100):
             interpreter.settle()
         assert old() is None
-        assert inputs == [True] * len(inputs) != [], "memory is given back behind a search"
+        assert flags == [True] * len(flags) != [], "memory is given back behind a search"
     finally:
         gc.enable()
 

@@ -245,20 +245,20 @@ def test_of_two_orders_the_text_comes_back_from_the_answer(first: list[str], sec
 def test_the_discriminator_classifies_every_token_and_correct_samples_are_originals(
     tokens: list[str], seed: int, data: st.DataObject
 ) -> None:
-    full = ["[CLS]", *tokens, "[SEP]"]
-    fixed = {0, len(full) - 1}
-    hidden = replaced.mask_tokens(full, rng(seed), fixed=fixed)
+    framed = ["[CLS]", *tokens, "[SEP]"]
+    fixed = {0, len(framed) - 1}
+    hidden = replaced.mask_tokens(framed, rng(seed), fixed=fixed)
     assert rebuilt(hidden)
     assert not fixed & set(hidden.targets)
     assert all(hidden.source[place].token == "[MASK]" for place in hidden.targets)
-    samples = {place: data.draw(st.sampled_from([full[place], "other"])) for place in hidden.targets}
-    judged = replaced.corrupt(full, samples, fixed)
-    assert list(judged.original) == full
-    assert set(judged.targets) == set(range(len(full))) - fixed
+    samples = {place: data.draw(st.sampled_from([framed[place], "other"])) for place in hidden.targets}
+    judged = replaced.corrupt(framed, samples, fixed)
+    assert list(judged.original) == framed
+    assert set(judged.targets) == set(range(len(framed))) - fixed
     for place, cell in enumerate(judged.source):
-        assert cell.token == samples.get(place, full[place])
+        assert cell.token == samples.get(place, framed[place])
         if place not in fixed:
-            assert (cell.target == replaced.REPLACED) is (cell.token != full[place])
+            assert (cell.target == replaced.REPLACED) is (cell.token != framed[place])
 
 
 @given(TOKENS, TOKENS, SEEDS, st.floats(0.05, 0.6))

@@ -252,11 +252,11 @@ def test_the_papers_order_3_2_4_1() -> None:
 
 @given(TEXTS, SEEDS, st.floats(1.0, 8.0))
 def test_predicted_tokens_are_their_own_targets(text: list[str], seed: int, k: float) -> None:
-    full = ["[CLS]", *text, "[SEP]"]
-    frame = [0, len(full) - 1]
+    framed = ["[CLS]", *text, "[SEP]"]
+    frame = [0, len(framed) - 1]
     order = 1 + np.random.default_rng(seed).permutation(len(text))
-    example = permutation.corrupt(full, order.tolist(), k, frame)
-    assert [cell.token for cell in example.source] == full
+    example = permutation.corrupt(framed, order.tolist(), k, frame)
+    assert [cell.token for cell in example.source] == framed
     assert all(cell.target in (None, cell.token) for cell in example.source)
     assert set(example.targets) == set(example.order)
     assert not set(frame) & set(example.order)
@@ -265,9 +265,9 @@ def test_predicted_tokens_are_their_own_targets(text: list[str], seed: int, k: f
     assert np.diag(content).all()
     assert not any(query[place, place] for place in example.order)
     first, last = example.order[0], example.order[-1]
-    context = set(range(len(full))) - set(example.order)
+    context = set(range(len(framed))) - set(example.order)
     assert {int(key) for key in np.flatnonzero(query[first])} == context
-    assert int(query[last].sum()) == len(full) - 1
+    assert int(query[last].sum()) == len(framed) - 1
 
 
 def test_one_token_in_six_is_predicted() -> None:
