@@ -176,6 +176,19 @@ def read_results(path: Path, plain_names: Names) -> tuple[Result, ...]:
     return tuple(table)
 
 
+def _allowed(names: Names) -> dict[str, tuple[Collection[str], str]]:
+    """The values that a field may have, and what they are."""
+    return {
+        "system": (names.systems.keys() | names.baselines, "slug of the catalogue and no baseline of sources.toml"),
+        "paper": (names.papers, "paper of sources.toml"),
+        "source": (names.citations, "citation"),
+        "unit": (UNITS, "unit"),
+        "higher_is_better": (("yes", "no"), "yes or no"),
+        "disagrees": (("yes", ""), "yes, and not empty"),
+        "counted": (("", *COUNTED), f"one of {', '.join(COUNTED)}"),
+    }
+
+
 def _row(path: Path, line: int, cells: list[str], names: Names) -> Result:
     def bad(field: str, reason: str) -> BadResult:
         return BadResult(f"{path.name}, line {line}, {field}: {reason}")
@@ -188,16 +201,7 @@ def _row(path: Path, line: int, cells: list[str], names: Names) -> Result:
             raise bad(field, f"text must be printable, without blanks around it, of {_LONGEST} characters at most")
         if field in NEEDED and not text:
             raise bad(field, "is missing")
-    allowed: dict[str, tuple[Collection[str], str]] = {
-        "system": (names.systems.keys() | names.baselines, "slug of the catalogue and no baseline of sources.toml"),
-        "paper": (names.papers, "paper of sources.toml"),
-        "source": (names.citations, "citation"),
-        "unit": (UNITS, "unit"),
-        "higher_is_better": (("yes", "no"), "yes or no"),
-        "disagrees": (("yes", ""), "yes, and not empty"),
-        "counted": (("", *COUNTED), f"one of {', '.join(COUNTED)}"),
-    }
-    for field, (words, what) in allowed.items():
+    for field, (words, what) in _allowed(names).items():
         if row[field] not in words:
             raise bad(field, f"{row[field]!r} is no {what}")
     for field, (pattern, what) in _PATTERNS.items():

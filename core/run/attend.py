@@ -79,12 +79,12 @@ def attend(
     product = Product(float(factor), softcap, shared=key.shape[1] < query.shape[1])
     if product.shared:
         key, value = (part.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for part in (key, value))
-    given = dict(terms or {})
+    extra_terms = dict(terms or {})
     if position_bias is not None and bool(position_bias.any()):  # T5 gives zeros to its cross-attention
-        given["position"] = position_bias
+        extra_terms["position"] = position_bias
     run, place = CURRENT.get(), vars(module).get("_attends")
     if run is None or place is None:
-        scores = sum(given.values(), start=_product(query, key, factor, softcap, apart))
+        scores = sum(extra_terms.values(), start=_product(query, key, factor, softcap, apart))
         pattern = _softmax(_mask(scores, attention_mask), s_aux)
         pattern = functional.dropout(pattern, p=dropout, training=module.training)
         if run is not None:
@@ -102,7 +102,7 @@ def attend(
             *(run.at(Site(kind, layer, f"{name}_global"), part) for name, part in zip("qkv", apart[1:], strict=True)),
         )
     run.products[kind, layer] = product
-    summands = {content: _product(query, key, factor, softcap, apart), **given}
+    summands = {content: _product(query, key, factor, softcap, apart), **extra_terms}
     edited = (run.at(Site(kind, layer, f"terms.{name}"), term) for name, term in summands.items())
     scores = sum(edited, start=next(edited))
     scores = run.at(Site(kind, layer, "scores"), scores)

@@ -73,8 +73,8 @@ def returned(output: Output, sides: Sequence[Side]) -> dict[Kind, list[Tensor]]:
 
 def count_layers(config: Config) -> int:
     """The layers of a model of one stack."""
-    own = config if hasattr(config, "num_hidden_layers") else config.get_text_config()
-    return int(getattr(own, "decoder_layers", own.num_hidden_layers))
+    stack_config = config if hasattr(config, "num_hidden_layers") else config.get_text_config()
+    return int(getattr(stack_config, "decoder_layers", stack_config.num_hidden_layers))
 
 
 def _callers(model: Model, recorded: Run, sides: Sequence[Side]) -> dict[Kind, list[Caller]]:
@@ -92,13 +92,16 @@ def _callers(model: Model, recorded: Run, sides: Sequence[Side]) -> dict[Kind, l
     for kind, layers in weights.items():
         of_module: dict[str, list[Tensor]] = {}
         for layer in layers:
-            path = next((path for path, own in calls.items() if any(pattern is layer for pattern in own)), None)
+            path = next(
+                (path for path, patterns in calls.items() if any(pattern is layer for pattern in patterns)), None
+            )
             if path is None or layer.shape[:1] + layer.shape[2:] != (1, *shapes[kind]):
                 return {}
             callers.setdefault(kind, []).append(Caller(path, layer.shape[1]))
             of_module.setdefault(path, []).append(layer)
-        for path, own in of_module.items():
-            turns = [(layer, calls[path][i :: len(own)]) for i, layer in enumerate(own)]
+        for path, layers_of_module in of_module.items():
+            count = len(layers_of_module)
+            turns = [(layer, calls[path][i::count]) for i, layer in enumerate(layers_of_module)]
             if not all(turn and all(torch.equal(pattern, layer) for pattern in turn) for layer, turn in turns):
                 return {}
     return callers if len(callers) == len(weights) else {}

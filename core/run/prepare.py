@@ -87,9 +87,9 @@ def prepare(model: Model, sides: Sequence[Literal["encoder", "decoder"]]) -> Pla
     Args:
         sides: of its stacks.
     """
-    known: Plan | None = vars(model).get("_plan")
-    if known is not None:
-        return known
+    prepared: Plan | None = vars(model).get("_plan")
+    if prepared is not None:
+        return prepared
     stacks = _stacks(model, sides)
     layers = _layers(model, stacks) if all(stack.blueprint for stack in stacks) else {}
     plan = Plan(stacks, layers)
@@ -276,8 +276,8 @@ def _discovered(callers: dict[Kind, list[Caller]], stacks: Sequence[Stack]) -> d
         stack = replace(stacks[0 if kind == "encoder" else -1], prefix="")
         names = (AttentionNames(module=caller.path, out="", parts="") for caller in of_kind)
         layers[kind] = tuple(
-            AttentionLayer(kind, i, caller.heads, own, stack, ())
-            for i, (caller, own) in enumerate(zip(of_kind, names, strict=True))
+            AttentionLayer(kind, i, caller.heads, caller_names, stack, ())
+            for i, (caller, caller_names) in enumerate(zip(of_kind, names, strict=True))
         )
     return layers
 

@@ -147,8 +147,8 @@ def _blueprint(row: dict[str, Any], side: str) -> Blueprint:
     def path(name: str) -> str:
         return name and row.get("block", "") + name
 
-    def names(own: dict[str, str]) -> dict[str, str]:
-        return own | {"module": path(own["module"]), "out": path(own["out"])}
+    def names(relative: dict[str, str]) -> dict[str, str]:
+        return relative | {"module": path(relative["module"]), "out": path(relative["out"])}
 
     fields = {key: value for key, value in row.items() if key not in ("types", "sides", "block")}
     fields |= {key: path(fields[key]) for key in ("outer", "gate") if key in fields}
@@ -166,8 +166,8 @@ def _table() -> dict[str, Sides]:
     """The rows of ``sites.toml`` by model type; the file's first lines describe its format."""
     rows: dict[str, dict[str, Any]] = {}
     table: dict[str, Sides] = {}
-    for key, own in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
-        rows[key] = row = _over(rows.get(own.pop("like", ""), {}) | {"types": [key]}, own)
+    for key, stated in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+        rows[key] = row = _over(rows.get(stated.pop("like", ""), {}) | {"types": [key]}, stated)
         for type_ in row["types"]:
             table.setdefault(type_, {}).update({side: _blueprint(row, side) for side in row["sides"]})
     return table

@@ -63,7 +63,7 @@ def forward(
     _, heads, limit = shape_of(model)
     encoder.check(len(ids), limit, positions)
 
-    def attend(layer: int, own: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(layer: int, attention: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         if sparsity is None:
             return encoder.head_by_head(query, key, value)
         return by_head(query, key, value, [gather_of(sparsity, len(ids), layer, head) for head in range(heads)])

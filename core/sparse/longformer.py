@@ -49,22 +49,25 @@ def states(model: Model, ids: Tensor, global_at: Sequence[int] = GLOBAL, *, full
     """
     sides = sides_of(model)
 
-    def attend(layer: int, own: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(layer: int, attention: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         if full:
             context = functional.scaled_dot_product_attention(query, key, value)
         else:
             context = by_blocks(query, key, value, sides[layer], global_at)
         if not global_at:
             return context
-        return context.index_copy(2, ids.new_tensor(list(global_at)), _of_global(own, hidden, global_at)[0])
+        return context.index_copy(2, ids.new_tensor(list(global_at)), _of_global(attention, hidden, global_at)[0])
 
     return encoder.last_states(model, ids, attend)
 
 
-def _of_global(own: Module, hidden: Tensor, global_at: Sequence[int]) -> tuple[Tensor, Tensor]:
+def _of_global(attention: Module, hidden: Tensor, global_at: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Context (R, H, g, d) and weights (R, H, g, n) of the global tokens: full attention with their own projections."""
-    query = encoder.split_heads(own.query_global(hidden[:, list(global_at)]), own.num_heads)
-    key, value = (encoder.split_heads(part(hidden), own.num_heads) for part in (own.key_global, own.value_global))
+    query = encoder.split_heads(attention.query_global(hidden[:, list(global_at)]), attention.num_heads)
+    key, value = (
+        encoder.split_heads(part(hidden), attention.num_heads)
+        for part in (attention.key_global, attention.value_global)
+    )
     return encoder.by_mask(query, key, value, None)
 
 
@@ -95,13 +98,13 @@ def forward(
     encoder.check(len(ids), shape_of(model)[2], (*positions, *global_at))
     sides = sides_of(model)
 
-    def attend(layer: int, own: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def attend(layer: int, attention: Module, hidden: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         if full:
             context = encoder.head_by_head(query, key, value)
         else:
             context = by_blocks(query, key, value, side or sides[layer], global_at, fused=False)
         if global_at:
-            context[:, :, list(global_at)] = _of_global(own, hidden, global_at)[0]
+            context[:, :, list(global_at)] = _of_global(attention, hidden, global_at)[0]
         return context
 
     return encoder.logits_at(model, model.lm_head, ids, positions, attend, progress)

@@ -57,8 +57,8 @@ def position_scores(query: Tensor, key: Tensor, attention: Module, table: Tensor
     near = table[(rising + span).clamp(0, 2 * span - 1)]
     terms: dict[str, Tensor] = {}
     for kind in kinds:
-        shared, own = ("key_proj", "pos_key_proj") if kind == "c2p" else ("query_proj", "pos_query_proj")
-        projected = getattr(attention, shared if attention.share_att_key else own)(near) * scale
+        shared, apart = ("key_proj", "pos_key_proj") if kind == "c2p" else ("query_proj", "pos_query_proj")
+        projected = getattr(attention, shared if attention.share_att_key else apart)(near) * scale
         vectors = projected.view(2 * n, attention.num_attention_heads, -1).permute(1, 2, 0)
         if kind == "c2p":  # the distance i - j decreases with j and increases with i
             terms[kind] = by_distance(query @ vectors.flip(-1).roll(-1, -1))

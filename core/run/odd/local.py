@@ -10,9 +10,9 @@ from core.run.attend import as_allowed, attend
 from core.run.model import Module
 
 
-def _allowed(own: Module, queries: int, keys: int, mask: Tensor | None) -> Tensor:
+def _allowed(module: Module, queries: int, keys: int, mask: Tensor | None) -> Tensor:
     """(R or 1, 1, Q, K) True where the module's own mask and the given one, which is added, let a query attend."""
-    near: Tensor = own.bias[:, :, keys - queries : keys, :keys].bool()
+    near: Tensor = module.bias[:, :, keys - queries : keys, :keys].bool()
     return near if mask is None else near & as_allowed(mask)
 
 

@@ -29,8 +29,8 @@ class SelfAttention(MultiHeadAttention):  # type: ignore[misc]
             for part in (self.q_lin, self.k_lin, self.v_lin)
         )
         if cache is not None:
-            own = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
-            key, value = own.update(key, value, self.layer_id)
+            self_cache = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
+            key, value = self_cache.update(key, value, self.layer_id)
         allowed = (mask[:, None] if mask.dim() == 3 else mask[:, None, None]) != 0
         z, weights = attend(self, query, key, value, allowed, dropout=self.dropout)
         output = self.out_lin(z.flatten(2))

@@ -69,14 +69,7 @@ def memory(view: View) -> None:
             spare=f"{in_bytes(abs(limit - need))} {'free' if fits else 'missing'}",
         )
         if use == "train":
-            view.note(
-                "Plan",
-                parameters=in_words(count),
-                batch=f"{plan.batch:,}",
-                length=f"{plan.length:,}",
-                texts=f"{plan.data * plan.batch:,}",
-                devices=counted(plan.devices, "device"),
-            )
+            _plan_note(view, count, plan)
     with right:
         if not fits:
             view.say("Remedies")
@@ -84,6 +77,21 @@ def memory(view: View) -> None:
     if use == "train":
         by_devices(view, chosen, plan, gigabytes)
     view.try_and_notice(use)
+    _formulas_and_devices(view, use)
+
+
+def _plan_note(view: View, parameters: int, plan: fit.Plan) -> None:
+    view.note(
+        "Plan",
+        parameters=in_words(parameters),
+        batch=f"{plan.batch:,}",
+        length=f"{plan.length:,}",
+        texts=f"{plan.data * plan.batch:,}",
+        devices=counted(plan.devices, "device"),
+    )
+
+
+def _formulas_and_devices(view: View, use: str) -> None:
     with st.expander(view.words.label("how")):
         for key in ("cache",) if use == "run" else ("states", "zero", "activations"):
             formula(key)

@@ -8,13 +8,14 @@ The Stop button is above the texts: below them it would move with every new line
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
+from core.language.decoding.reader import Start
 from core.language.generate import steps as decode
 from core.language.generate import steps_along, steps_in_batch
 from core.language.types import Decoding, GenerationStep
@@ -43,7 +44,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
     Raises:
         AtlasError: the text or a setting cannot be used.
     """
-    state, start, slug = setup.state, setup.start(), setup.spec.slug
+    state, start = setup.state, setup.start()
     keys = [("text", *setup.key, decoding) for decoding in decodings]
     texts: list[Steps | None] = [session.results.get(key) for key in keys]
     for number, text in enumerate(texts):
@@ -63,28 +64,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
     st.session_state[part] = growing
 
     def generate() -> list[Steps]:
-        drawn = dict.fromkeys(missing, 0.0)
-
-        def due(number: int) -> bool:
-            if time.monotonic() - drawn[number] < _PAUSE * (1 + turns.waiting):
-                return False
-            drawn[number] = time.monotonic()
-            return True
-
-        rows = [number for number in missing if decodings[number].strategy != "beam"]
-        for row, step in engine.stream(steps_in_batch, slug, start, [decodings[number] for number in rows]):
-            number = rows[row]
-            growing.setdefault(number, []).append(step)
-            if due(number) or step.finished:
-                canvas.steps(number, growing[number], not step.finished)
-        for number in (number for number in missing if number not in rows):
-            for step in engine.stream(decode, slug, start, decodings[number]):
-                if due(number):
-                    canvas.text(number, step.text)
-            *steps, last = engine.run(steps_along, slug, start, step.ids)
-            # the reason is the search's own: along its text everything is forced
-            growing[number] = [*steps, replace(last, reason=step.reason, finished=True)]
-            canvas.steps(number, growing[number], False)
+        _generate_missing(setup.spec.slug, start, {number: decodings[number] for number in missing}, growing, canvas)
         for number in missing:
             session.results.put(keys[number], tuple(growing[number]))
         return [tuple(growing[number]) for number in missing]
@@ -97,3 +77,35 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
             canvas.steps(number, text, False)
     canvas.button.empty()
     return [text or () for text in texts], False
+
+
+def _generate_missing(
+    slug: str,
+    start: Start,
+    decodings: Mapping[int, Decoding],
+    growing: dict[int, list[GenerationStep]],
+    canvas: Canvas,
+) -> None:
+    """Generate and draw texts, by number, into ``growing``: samples in one batch, each beam search by itself."""
+    drawn = dict.fromkeys(decodings, 0.0)
+
+    def due(number: int) -> bool:
+        if time.monotonic() - drawn[number] < _PAUSE * (1 + turns.waiting):
+            return False
+        drawn[number] = time.monotonic()
+        return True
+
+    rows = [number for number, decoding in decodings.items() if decoding.strategy != "beam"]
+    for row, step in engine.stream(steps_in_batch, slug, start, [decodings[number] for number in rows]):
+        number = rows[row]
+        growing.setdefault(number, []).append(step)
+        if due(number) or step.finished:
+            canvas.steps(number, growing[number], not step.finished)
+    for number in (number for number in decodings if number not in rows):
+        for step in engine.stream(decode, slug, start, decodings[number]):
+            if due(number):
+                canvas.text(number, step.text)
+        *steps, last = engine.run(steps_along, slug, start, step.ids)
+        # the reason is the search's own: along its text everything is forced
+        growing[number] = [*steps, replace(last, reason=step.reason, finished=True)]
+        canvas.steps(number, growing[number], False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
@@ -66,37 +66,46 @@ def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     teacher, student, *states = (
         np.asarray(values, dtype=np.float64) for values in (scores.teacher, scores.student, *scores.states)
     )
-    losses = distillation.losses(teacher, student, scores.truth, (states[0], states[1]), temperature)
     soft_log = log_softmax(teacher, temperature)
     soft = np.exp(soft_log), np.exp(log_softmax(student, temperature))
     drawn = min(_PICTURES, len(example.targets))
     markdown(f"**{view.words.part('Compared', temperature=f'{temperature:g}')}**")
     for row, column in enumerate(st.columns(max(drawn, 2), gap="large")[:drawn]):
         best = np.argsort(-teacher[row])[:_WORDS]
-        words = [scores.names[i] for i in best]
-        truth = scores.names[int(scores.truth[row])]
         by_teacher, by_student = (side[row, best].tolist() for side in soft)
-        pairs = list(zip(by_teacher, by_student, strict=True))
         with column:
-            st.caption(plain(f"In place of “{truth}”"))
-            Panel(
-                f"distillation-{row + 1}",
-                view.words.part("Compared token", number=row + 1),
-                compared_bars(
-                    ("teacher", "student"),
-                    list(zip(words, pairs, strict=True)),
-                    (accent("encoder"),),
-                    truth=truth,
-                    theme=theme(),
-                ),
-                compared_alt(words, by_teacher, by_student, f"In place of {truth}"),
-                Table(
-                    ("token", "teacher", "student"),
-                    tuple((word, *pair) for word, pair in zip(words, pairs, strict=True)),
-                ),
-            ).draw(view.state)
+            truth = scores.names[int(scores.truth[row])]
+            _compared_token(view, row + 1, [scores.names[i] for i in best], truth, by_teacher, by_student)
     if len(example.targets) > drawn:
         view.note("First tokens", drawn=drawn, count=len(example.targets))
+    _loss_table(view, distillation.losses(teacher, student, scores.truth, (states[0], states[1]), temperature))
+    even = float(np.exp(-(soft[0] * soft_log).sum(axis=-1).mean()))
+    view.say("Uncertainty", even=f"{even:,.{0 if even >= 10 else 1}f}")
+
+
+def _compared_token(
+    view: View, number: int, words: Sequence[str], truth: str, by_teacher: Sequence[float], by_student: Sequence[float]
+) -> None:
+    """The teacher's top predictions for one masked token, with both models' probabilities."""
+    pairs = list(zip(by_teacher, by_student, strict=True))
+    st.caption(plain(f"In place of “{truth}”"))
+    Panel(
+        f"distillation-{number}",
+        view.words.part("Compared token", number=number),
+        compared_bars(
+            ("teacher", "student"),
+            list(zip(words, pairs, strict=True)),
+            (accent("encoder"),),
+            truth=truth,
+            theme=theme(),
+        ),
+        compared_alt(words, by_teacher, by_student, f"In place of {truth}"),
+        Table(("token", "teacher", "student"), tuple((word, *pair) for word, pair in zip(words, pairs, strict=True))),
+    ).draw(view.state)
+
+
+def _loss_table(view: View, losses: distillation.Losses) -> None:
+    """The means of the three losses, their weights, and the weighted sum."""
     means = (float(losses.soft.mean()), float(losses.hard.mean()), float(losses.states.mean()))
     weights = (distillation.SOFT, distillation.HARD, distillation.STATES)
     names = ("Soft targets: T² KL", "Masked tokens: −log q", "Direction of the states: 1 − cos")
@@ -109,8 +118,6 @@ def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     headings = ("Loss", "Mean, nats", "Weight", "Weighted")
     text_table(TextTable(headings, rows, "The three losses", (46, 18, 18, 18), (1, 2, 3)))
     download_csv(table, "distillation-losses", view.state.key("distillation.csv"))
-    even = float(np.exp(-(soft[0] * soft_log).sum(axis=-1).mean()))
-    view.say("Uncertainty", even=f"{even:,.{0 if even >= 10 else 1}f}")
 
 
 REPLACED = Entry("replaced", "encoder", _detect, replaced_losses, settings=(RATE,), shares=_detect_shares, total=_sum)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import streamlit as st
@@ -12,8 +12,8 @@ from core.language.noise import PUBLISHED, RATES, Noise, noisy
 from core.language.noise import TokenizedText as Pair
 from core.table import Table
 from core.tokenizers.cut import MEASURES, Measure, Tokenization, lost, measured
-from core.tokenizers.known import FAMILIES, known
-from core.tokenizers.samples import languages, whole
+from core.tokenizers.known import FAMILIES, TokenizerInfo, known
+from core.tokenizers.samples import Language, languages, whole
 from core.ui.export import download_csv
 from core.ui.formulas import cited
 from core.ui.glossary import terms
@@ -182,6 +182,32 @@ def by_language(view: View) -> None:
         f"{dots.name}: {spoken[0].name} {dots.values[0]:.2f}, {spoken[-1].name} {dots.values[-1]:.2f}"
         for dots in series
     )
+    Panel(
+        "languages",
+        MEASURES[measure],
+        dots([language.name for language in spoken], series, MEASURES[measure], theme=theme()),
+        view.words.part("Alt", measure=MEASURES[measure], languages=len(spoken), ends=ends),
+        _language_table(cuts, spoken, shown),
+        note=view.words.part("Hollow"),
+    ).draw(state)
+    view.try_and_notice()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        slug, kind = LANGUAGE.draw(state), NOISE.draw(state)
+    clean = [cuts[info.slug, slug] for info in shown]
+    read = clean if kind == "none" else _noised(view, cast(Noise, kind), clean)
+    draw_rows(
+        [tokenizer_block(cut) for cut in read],
+        key=state.key("runs.html"),
+        title="Two sentences in one language",
+    )
+    view.note("Sample size")
+    formula_of("length")
+
+
+def _language_table(
+    cuts: Mapping[tuple[str, str], Tokenization], spoken: Sequence[Language], shown: Sequence[TokenizerInfo]
+) -> Table:
+    """A row for each language and tokenizer."""
     records = [
         {
             "language": language.name,
@@ -199,26 +225,7 @@ def by_language(view: View) -> None:
         for info in shown
         for cut in [cuts[info.slug, language.slug]]
     ]
-    Panel(
-        "languages",
-        MEASURES[measure],
-        dots([language.name for language in spoken], series, MEASURES[measure], theme=theme()),
-        view.words.part("Alt", measure=MEASURES[measure], languages=len(spoken), ends=ends),
-        Table.from_records(records),
-        note=view.words.part("Hollow"),
-    ).draw(state)
-    view.try_and_notice()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        slug, kind = LANGUAGE.draw(state), NOISE.draw(state)
-    clean = [cuts[info.slug, slug] for info in shown]
-    read = clean if kind == "none" else _noised(view, cast(Noise, kind), clean)
-    draw_rows(
-        [tokenizer_block(cut) for cut in read],
-        key=state.key("runs.html"),
-        title="Two sentences in one language",
-    )
-    view.note("Sample size")
-    formula_of("length")
+    return Table.from_records(records)
 
 
 def _noised(view: View, kind: Noise, clean: Sequence[Tokenization]) -> list[Tokenization]:
