@@ -35,7 +35,7 @@ Query = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class IndexedText:
     """A text of an entry, with a heading and link of its own where it is shown elsewhere than the entry."""
 
     text: str
@@ -55,7 +55,7 @@ class Entry:
     page: str
     query: Query
     names: tuple[str, ...] = ()
-    texts: tuple[Text, ...] = ()
+    texts: tuple[IndexedText, ...] = ()
     named: bool = True
     """False where the title is a sentence, whose words count as those of a text."""
 
@@ -77,9 +77,9 @@ def _systems() -> Iterator[Entry]:
     for system in catalogue.systems():
         facts: Query = (("system", system.slug), ("facts", "open"))
         sections = (("What it changed", system.change), ("Why", system.why))
-        texts = [Text(text, heading, facts) for heading, text in sections]
-        texts += [Text(statement.text, heading, facts) for heading, statement in system.statements()]
-        texts += [Text(f"{system.paper.title} {system.paper.authors} {system.organization}", "Paper", facts)]
+        texts = [IndexedText(text, heading, facts) for heading, text in sections]
+        texts += [IndexedText(statement.text, heading, facts) for heading, statement in system.statements()]
+        texts += [IndexedText(f"{system.paper.title} {system.paper.authors} {system.organization}", "Paper", facts)]
         yield Entry(
             "System",
             system.name,
@@ -100,7 +100,7 @@ def _terms() -> Iterator[Entry]:
             "glossary",
             (("term", term.slug),),
             (*term.aliases, *term.also),
-            (Text(term.text),),
+            (IndexedText(term.text),),
         )
 
 
@@ -119,14 +119,14 @@ def _sections() -> Iterator[Entry]:
                     page,
                     tuple((key, str(value)) for key, value in query.items()),
                     tuple(row.get("words", ())),
-                    (Text(row["line"]),),
+                    (IndexedText(row["line"]),),
                 )
 
 
 def _model(spec: CheckpointSpec) -> Entry:
     line = spec.card.summary if spec.card else spec.origin
     query = (*((("system", spec.system),) if spec.system else ()), ("model", spec.slug))
-    return Entry("Model", spec.name, line, spec.branch, query, (spec.slug,), (Text(line),))
+    return Entry("Model", spec.name, line, spec.branch, query, (spec.slug,), (IndexedText(line),))
 
 
 def _results() -> Iterator[Entry]:
@@ -134,7 +134,7 @@ def _results() -> Iterator[Entry]:
     for question in questions():
         for case in question.cases:
             query = (("question", question.slug), ("case", case.slug))
-            texts = (Text(f"{case.title} {question.title}"), Text(case.caveat))
+            texts = (IndexedText(f"{case.title} {question.title}"), IndexedText(case.caveat))
             yield Entry(
                 "Table", case.title, question.title, "catalogue", (("tab", "questions"), *query), (), texts, named=False
             )
@@ -149,7 +149,10 @@ def _corrections() -> Iterator[Entry]:
             "glossary",
             (("tab", "corrections"), ("correction", correction.id)),
             (),
-            (Text(f"{correction.claim} {correction.printed} {' '.join(correction.names)}"), Text(correction.finding)),
+            (
+                IndexedText(f"{correction.claim} {correction.printed} {' '.join(correction.names)}"),
+                IndexedText(correction.finding),
+            ),
             named=False,
         )
 
@@ -348,7 +351,7 @@ def _with_terms(all_entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         if len(name) > 2
     }
 
-    def with_aliases(text: Text) -> Text:
+    def with_aliases(text: IndexedText) -> IndexedText:
         bare = f" {' '.join(_words(text.text))} "
         return replace(text, keywords=" ".join(names for name, names in aliases.items() if name in bare))
 

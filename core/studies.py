@@ -29,7 +29,7 @@ StudyRow = Mapping[str, Cell]
 Where = dict[str, Cell | list[Cell]]
 """The value of a column, or those that it may have."""
 Unit = Literal["share", "points", "count", "number", "bytes", "seconds", "nats", "bits"]
-Kind = Literal["curves", "points", "front"]
+StudyKind = Literal["curves", "points", "front"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Series(_Strict):
         return self.names.get(str(value), self.name.replace("{}", written))
 
 
-class Choice(_Strict):
+class StudyChoice(_Strict):
     """A control that selects the rows with one value of a column."""
 
     column: str
@@ -146,14 +146,14 @@ class Study(_Strict):
     """Whether it is repeated with a folder of texts."""
     seeds: list[str]
     """The columns that number the repetitions of a setting."""
-    kind: Kind = "curves"
+    kind: StudyKind = "curves"
     about: str = ""
     """What a point is, with the columns of its row in ``{}``, where its place does not tell."""
     x: list[Axis]
     y: list[Axis]
     series: Series
     where: Where = {}
-    choices: list[Choice] = []
+    choices: list[StudyChoice] = []
     baselines: list[Baseline] = []
     verdict: str
     numbers: dict[str, Number]

@@ -36,7 +36,7 @@ STEPS, EVERY = 100, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DistillationRow:
     """A model after some steps of training; of teacher and majority, one for each seed, only the accuracy counts."""
 
     model: str
@@ -108,7 +108,7 @@ def distill(
     temperature: int,
     seed: int,
     steps: int = STEPS,
-) -> Iterator[Step]:
+) -> Iterator[DistillationRow]:
     """Train a student; yield its state every :data:`EVERY` steps.
 
     Args:
@@ -139,5 +139,5 @@ def distill(
         losses.append(float(now.detach()))
         if step % EVERY == 0 or step == steps:
             mean = sum(losses) / len(losses)
-            yield Step("student", seed, alpha, temperature, step, mean, accuracy(learner, data))
+            yield DistillationRow("student", seed, alpha, temperature, step, mean, accuracy(learner, data))
             losses.clear()

@@ -38,7 +38,7 @@ class Repetition:
 STUDIES: dict[str, Repetition] = {
     "batches": Repetition(scaling.ScalingRun, partial(scaling.runs, "batches"), seeds=2),
     "compression": Repetition(compress.Compressed, compress.runs),
-    "distillation": Repetition(distill.Step, sweeps.distillation_runs, seeds=5),
+    "distillation": Repetition(distill.DistillationRow, sweeps.distillation_runs, seeds=5),
     "duplication": Repetition(duplication.RoundsResult, duplication.runs, seeds=3),
     "examples": Repetition(curve.FineTuned, curve.runs, seeds=10),
     "facts": Repetition(facts.DistanceResult, facts.runs, seeds=3),

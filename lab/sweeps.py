@@ -23,7 +23,7 @@ from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup
 from core.finetuning.train import Learner
 from lab import corpus as texts
-from lab.distill import Step, accuracy, distill, scores_of, student_of
+from lab.distill import DistillationRow, accuracy, distill, scores_of, student_of
 from lab.recipe import SourceFile
 
 WORDS = (6, 12)
@@ -105,8 +105,8 @@ def fine_tuned(checkpoint: Checkpoint, data: LabeledSet, setup: Setup) -> Learne
 
 
 def sweep_distillation(
-    teacher: Checkpoint, examples: Sequence[Example], done: Sequence[Step], seeds: int
-) -> Iterator[list[Step]]:
+    teacher: Checkpoint, examples: Sequence[Example], done: Sequence[DistillationRow], seeds: int
+) -> Iterator[list[DistillationRow]]:
     """The rows of each run that is not done; the last of a seed are those of its majority, which complete it."""
     student = student_of(teacher)
     settings = [(alpha, t) for alpha in ALPHAS for t in (TEMPERATURES if alpha < 1 else TEMPERATURES[:1])]
@@ -122,10 +122,10 @@ def sweep_distillation(
             if not any(row.model == "student" and _same(row, alpha, t) for row in measured):
                 yield list(distill(student, data, unlabeled, scores, alpha, t, seed))
         others = {"teacher": accuracy(learner, data), "majority": data.majority}
-        yield [Step(name, seed, 0.0, 1, 0, 0.0, value) for name, value in others.items()]
+        yield [DistillationRow(name, seed, 0.0, 1, 0, 0.0, value) for name, value in others.items()]
 
 
-def _same(row: Step, alpha: float, temperature: int) -> bool:
+def _same(row: DistillationRow, alpha: float, temperature: int) -> bool:
     """Whether a row is of this setting; labels alone (α = 1) know no temperature."""
     return row.alpha == alpha and (alpha == 1 or row.temperature == temperature)
 
@@ -147,7 +147,7 @@ def sweep_widths(
             yield [Width(trained, size, seed, setup.rate, learner.trained, accuracy(learner, data))]
 
 
-def distillation_runs(done: Sequence[Step], corpus: Path, seeds: int) -> Iterator[list[Step]]:
+def distillation_runs(done: Sequence[DistillationRow], corpus: Path, seeds: int) -> Iterator[list[DistillationRow]]:
     """`sweep_distillation` of the page's model on sentences of the corpus."""
     return sweep_distillation(_teacher(), kinds(corpus), done, seeds)
 

@@ -44,7 +44,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NamedPart:
     """A component of a group. Several slugs: one matrix for several components."""
 
     group: str
@@ -82,7 +82,7 @@ class Piece:
     """Path of the tensor that one of these is tied to; empty without ties."""
     stack: str
     """Slug of its stack; empty outside of all, and in a network of one."""
-    part: Part
+    part: NamedPart
     before: bool | None = None
     """For a norm: whether it is before its sub-layer (pre-norm); None for unknown classes."""
 
@@ -97,7 +97,7 @@ def groups() -> tuple[Group, ...]:
 
 
 @lru_cache(maxsize=1)
-def parts() -> tuple[Part, ...]:
+def parts() -> tuple[NamedPart, ...]:
     """All single components, in display order."""
     return tuple(dict.fromkeys(part for part, _ in _rows() if len(part.slugs) == 1))
 
@@ -129,7 +129,7 @@ def pieces(root: ModuleNode) -> tuple[Piece, ...]:
 
 
 @lru_cache(maxsize=4096)  # about forty paths per tree, and layers of one class have the same in all trees
-def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
+def meaning(steps: tuple[Step, ...], tensor: str = "") -> NamedPart:
     """The component of a module, or of one of its tensors; the root is the first step, without a name."""
     names = [*steps, (tensor, "")] if tensor and tensor not in PLAIN else list(steps)
     if rule := rule_of(names):
@@ -137,7 +137,7 @@ def meaning(steps: tuple[Step, ...], tensor: str = "") -> Part:
     if path := path_of(names):
         return blocks()[path]
     called = ".".join(_NUMBER.sub("#", name) for name, _ in names[-3:] if name)
-    return Part(OTHER, (called,), called)
+    return NamedPart(OTHER, (called,), called)
 
 
 def rule_of(names: Sequence[Step]) -> Pattern | None:
@@ -161,7 +161,7 @@ def _pieces(
     copies *= node.repeat
     before = _order().get(node.cls, before)
     stack = next((candidate.slug for candidate in both if f"{path}.".startswith(f"{candidate.slug}.")), "")
-    sorted_out: dict[Part, list[tuple[str, tuple[int, ...]]]] = {}
+    sorted_out: dict[NamedPart, list[tuple[str, tuple[int, ...]]]] = {}
     for name, shape in node.tensors:
         sorted_out.setdefault(meaning(steps, name), []).append((name, shape))
     if not node.tensors and not node.children and node.cls != "NoneType":
@@ -207,24 +207,24 @@ def _order() -> dict[str, bool]:
 
 
 @lru_cache(maxsize=1)
-def _rows() -> tuple[tuple[Part, dict[str, Any]], ...]:
+def _rows() -> tuple[tuple[NamedPart, dict[str, Any]], ...]:
     """Each component with its row of the data file, a row of two groups once for each."""
     rows = [(group, row) for row in _data()["part"] for group in row.get("groups") or [row["group"]]]
     called = {(group, row["slug"]): row["name"] for group, row in rows if "slug" in row}
 
-    def part(group: str, row: dict[str, Any]) -> Part:
+    def part(group: str, row: dict[str, Any]) -> NamedPart:
         slugs = tuple(row.get("holds") or [row["slug"]])
         name = ", ".join(called[group, slug] for slug in slugs)
-        return Part(group, slugs, name, row.get("bare", False), row.get("norm", False), row.get("remark", ""))
+        return NamedPart(group, slugs, name, row.get("bare", False), row.get("norm", False), row.get("remark", ""))
 
     return tuple((part(group, row), row) for group, row in rows)
 
 
 @lru_cache(maxsize=1)
-def rules() -> dict[Pattern, Part]:
+def rules() -> dict[Pattern, NamedPart]:
     """The patterns of the data file. Raises ValueError for a pattern of two components."""
     under = {row["slug"]: row.get("under", []) for row in _data()["group"]}
-    by_pattern: dict[Pattern, Part] = {}
+    by_pattern: dict[Pattern, NamedPart] = {}
     for part, row in _rows():
         starts, names = under[part.group], row.get("names", [])
         inside = [f"{start}.{end}" for start in starts for end in names] if starts else names
@@ -235,11 +235,11 @@ def rules() -> dict[Pattern, Part]:
 
 
 @lru_cache(maxsize=1)
-def blocks() -> dict[Pattern, Part]:
+def blocks() -> dict[Pattern, NamedPart]:
     """The paths of the table of blocks. Raises ValueError where rows disagree on the group of a module."""
     start = {row["slug"]: row.get("site") for row in _data()["group"]}
     by_site = {f"{start[part.group]}-{site}": part for part, row in _rows() for site in row.get("sites", [])}
-    by_path: dict[Pattern, dict[Part, None]] = {}
+    by_path: dict[Pattern, dict[NamedPart, None]] = {}
     for blueprint in (blueprint for sides in TABLE.values() for blueprint in sides.values()):
         for path, site in blueprint.modules():
             if site in by_site:

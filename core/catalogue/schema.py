@@ -41,8 +41,8 @@ Evidence = Literal[
 EVIDENCE: tuple[Evidence, ...] = Evidence.__args__  # type: ignore[attr-defined]
 UNVERIFIED: Evidence = "from memory, unverified"
 
-Kind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "permutation-lm", "discriminator", "base"]
-KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
+NetworkKind = Literal["masked-lm", "causal-lm", "seq2seq-lm", "permutation-lm", "discriminator", "base"]
+KINDS: tuple[NetworkKind, ...] = NetworkKind.__args__  # type: ignore[attr-defined]
 """Kinds of published checkpoints; the last two have no head that the demos use."""
 
 
@@ -253,7 +253,7 @@ class HubCheckpoint(Record):
     """A published checkpoint on the Hugging Face Hub, downloadable where the host allows it."""
 
     id: Annotated[str, AfterValidator(_hub_id)]
-    kind: Kind
+    kind: NetworkKind
     size: str = ""
     """Name of its :class:`Size`; may be empty."""
     source: Text

@@ -60,7 +60,7 @@ from dataclasses import dataclass
 from math import prod
 
 from core import anatomy
-from core.anatomy.meaning import Part, Step, meaning, pieces
+from core.anatomy.meaning import NamedPart, Step, meaning, pieces
 from core.anatomy.node import ModuleNode
 from core.anatomy.store import size_of
 from core.costs.shape import LayerShape, Shape
@@ -124,7 +124,7 @@ def _walk(node: ModuleNode, shape: Shape, steps: tuple[Step, ...], times: float,
         _walk(child, shape, (*steps, (child.name, child.cls)), times, weights)
 
 
-def _side(steps: tuple[Step, ...], part: Part) -> str:
+def _side(steps: tuple[Step, ...], part: NamedPart) -> str:
     """Whether a matrix multiplies tokens of the source or of the target; the target where its path names none."""
     if part.group == "cross" and {"keys", "values"}.issuperset(part.slugs):
         return "source"

@@ -149,7 +149,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Shard:
     """One device's columns or rows of a projection."""
 
     weight: Tensor  # (out, in)
@@ -203,21 +203,21 @@ class Share:
         return self.last(active * others[0] if others else active)
 
 
-def _columns(module: Module, rank: int, degree: int, groups: int, joint: int = 1) -> Part:
+def _columns(module: Module, rank: int, degree: int, groups: int, joint: int = 1) -> Shard:
     """The outputs of one device's group of ``groups``, in each of ``joint`` matrices side by side."""
     groups = min(groups, degree)
     at = rank * groups // degree
     weight, bias = _matrix(module), getattr(module, "bias", None)
     weight = weight.reshape(joint, groups, -1, weight.shape[1])[:, at].flatten(0, 1)
-    return Part(weight, None if bias is None else bias.detach().reshape(joint, groups, -1)[:, at].flatten())
+    return Shard(weight, None if bias is None else bias.detach().reshape(joint, groups, -1)[:, at].flatten())
 
 
-def _rows(module: Module, rank: int, degree: int) -> Part:
+def _rows(module: Module, rank: int, degree: int) -> Shard:
     """The inputs of one device; the bias is added once, to the sum."""
-    return Part(_matrix(module).chunk(degree, dim=1)[rank], None)
+    return Shard(_matrix(module).chunk(degree, dim=1)[rank], None)
 
 
-def _matrix(module: Module | Part) -> Tensor:
+def _matrix(module: Module | Shard) -> Tensor:
     """(out, in), where GPT-2's layers store (in, out)."""
     weight: Tensor = module.weight.detach()
     return weight if isinstance(module, nn.Linear) else weight.T

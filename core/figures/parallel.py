@@ -13,7 +13,7 @@ from core.theme import BLACK, PURPLE, Theme
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LayerStep:
     """A column of the picture of a split layer."""
 
     name: str
@@ -23,7 +23,7 @@ class Step:
     """What an all-reduce exchanges."""
 
 
-def split_layer(steps: Sequence[Step], devices: int, *, theme: Theme) -> go.Figure:
+def split_layer(steps: Sequence[LayerStep], devices: int, *, theme: Theme) -> go.Figure:
     """Steps from left to right, devices from top to bottom; an all-reduce is one bar over all devices."""
     shapes: list[Json] = []
     notes: list[Json] = []

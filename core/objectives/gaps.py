@@ -26,7 +26,7 @@ from core.errors import InputUnusable
 from core.objectives.example import Cell, Example, seq2seq
 
 RATIO = 0.3
-Choice = Literal["ind-orig", "ind-uniq", "seq-orig", "seq-uniq", "lead", "random"]
+GapChoice = Literal["ind-orig", "ind-uniq", "seq-orig", "seq-uniq", "lead", "random"]
 
 
 def words(sentence: Sequence[str]) -> list[str]:
@@ -58,7 +58,7 @@ def rouge_scores(
 
 
 def choose(
-    sentences: Sequence[Sequence[str]], rng: np.random.Generator, how: Choice = "ind-orig", ratio: float = RATIO
+    sentences: Sequence[Sequence[str]], rng: np.random.Generator, how: GapChoice = "ind-orig", ratio: float = RATIO
 ) -> tuple[int, ...]:
     """The sentences to remove, in the text's order: at least one, and never all.
 

@@ -15,7 +15,7 @@ from core.finetuning.examples import Example
 from core.studies import results
 from core.table import measured
 from lab import sweeps
-from lab.distill import Step, distill, loss, student_of
+from lab.distill import DistillationRow, distill, loss, student_of
 from lab.files import append
 from lab.sweeps import ALPHAS, BOTTLENECKS, RANKS, TEMPERATURES, Width
 from tests.unit.test_finetuning import LINES, parse, tiny_bert
@@ -77,7 +77,7 @@ def test_a_sweep_runs_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
     file = tmp_path / "runs.csv"
 
     def runs() -> list[Any]:
-        done = measured(file, Step)
+        done = measured(file, DistillationRow)
         steps = list(sweeps.sweep_distillation(checkpoint, texts, done, 1))
         for rows in steps:
             append(rows, file)
@@ -124,7 +124,7 @@ def test_the_sets_of_a_corpus(tmp_path: Path) -> None:
 
 
 def test_the_stored_runs_are_complete() -> None:
-    steps = measured(results("distillation"), Step)
+    steps = measured(results("distillation"), DistillationRow)
     seeds = {row.seed for row in steps if row.model == "majority"}
     assert len(seeds) >= 3
     settings = {(alpha, t) for alpha in ALPHAS[:-1] for t in TEMPERATURES} | {(1.0, 1)}

@@ -91,7 +91,7 @@ DRAWN: dict[str, Callable[[Theme], Any]] = {
     "held": lambda theme: costs.held_bars(BARS, 4e9, limit_name=EVIL, theme=theme),
     "devices": lambda theme: costs.device_lines([costs.Growth(EVIL, (1, 2), (2e9, 1e9))], 8e9, EVIL, theme=theme),
     "split layer": lambda theme: parallel.split_layer(
-        [parallel.Step(EVIL, ["a", EVIL]), parallel.Step("sum", (), EVIL)], 2, theme=theme
+        [parallel.LayerStep(EVIL, ["a", EVIL]), parallel.LayerStep("sum", (), EVIL)], 2, theme=theme
     ),
     "BLEU": lambda theme: compared_bars(
         [EVIL, "b"], [(EVIL, (3.0, 4.0))], [BLUE], measure="BLEU", number="{:.1f}".format, theme=theme

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core import catalogue
 from core.attention.masks import axes, board, kinds
 from core.attention.masks.board import MOST_EDITS, attended, build_board, mask_table
-from core.attention.masks.kinds import KINDS, Choice, format_mask, parse_mask, usual
+from core.attention.masks.kinds import KINDS, ChosenMask, format_mask, parse_mask, usual
 from core.errors import AtlasError, OutOfRange
 from core.patterns import (
     causal,
@@ -39,19 +39,19 @@ def text(n: int, padded: int = 0) -> axes.Axes:
 
 
 def test_words_by_hand() -> None:
-    assert parse_mask("causal") == Choice("causal")
-    assert parse_mask("window-3") == Choice("window", (3, 2))
+    assert parse_mask("causal") == ChosenMask("causal")
+    assert parse_mask("window-3") == ChosenMask("window", (3, 2))
     assert parse_mask("window-3").title == "Window"
-    assert format_mask(Choice("window", (2, 2))) == "window"
+    assert format_mask(ChosenMask("window", (2, 2))) == "window"
     assert format_mask(parse_mask("global-0")) == "global"
     assert parse_mask("global-5-0-5").numbers == (0, 5)
     assert parse_mask("padding-4").padded == 4
-    assert {key: Choice(key, usual(key)).layout for key in ("cross", "row")} == {"cross": "two", "row": "image"}
+    assert {key: ChosenMask(key, usual(key)).layout for key in ("cross", "row")} == {"cross": "two", "row": "image"}
 
 
 @pytest.mark.parametrize("key", KINDS)
 def test_every_mask_has_words_and_can_be_written_and_read(key: str) -> None:
-    choice = Choice(key, usual(key))
+    choice = ChosenMask(key, usual(key))
     assert parse_mask(format_mask(choice)) == choice
     words = kinds.describe(key)
     assert all((words.purpose, words.formula, words.attempt, words.notice))

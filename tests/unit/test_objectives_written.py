@@ -218,8 +218,10 @@ def test_the_principal_sentence_is_the_one_that_says_the_rest() -> None:
     assert gaps.choose(text, rng, "ind-orig", 0.7) == (0, 1)
 
 
-@given(SENTENCES.filter(lambda sentences: len(sentences) > 1), SEEDS, st.sampled_from(list(gaps.Choice.__args__)))  # type: ignore[attr-defined]
-def test_gap_sentences_and_what_is_left_are_the_text(sentences: list[list[str]], seed: int, how: gaps.Choice) -> None:
+@given(SENTENCES.filter(lambda sentences: len(sentences) > 1), SEEDS, st.sampled_from(list(gaps.GapChoice.__args__)))  # type: ignore[attr-defined]
+def test_gap_sentences_and_what_is_left_are_the_text(
+    sentences: list[list[str]], seed: int, how: gaps.GapChoice
+) -> None:
     example = gaps.corrupt(sentences, gaps.choose(sentences, np.random.default_rng(seed), how))
     written: dict[int, list[str]] = {}
     for place, cell in enumerate(example.decoder[1:]):

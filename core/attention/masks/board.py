@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from core import patterns
 from core.attention.masks.axes import Axes
-from core.attention.masks.kinds import Choice
+from core.attention.masks.kinds import ChosenMask
 from core.patterns import Mask
 from core.table import Table
 
@@ -69,7 +69,7 @@ class Board:
         return tuple(np.flatnonzero(~self.allowed.any(axis=1)).tolist())
 
 
-def build_board(choice: Choice, axes: Axes, flips: Collection[int] = ()) -> Board:
+def build_board(choice: ChosenMask, axes: Axes, flips: Collection[int] = ()) -> Board:
     """The mask with the cells in ``flips`` toggled; cells out of range are ignored."""
     pattern = patterns.mask(choice.pattern(axes), len(axes.queries), len(axes.keys))
     valid = tuple(sorted({cell for cell in flips if 0 <= cell < pattern.size}))[:MOST_EDITS]

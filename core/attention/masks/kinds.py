@@ -43,7 +43,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MaskForm:
     key: str
     title: str
     build: Callable[[Axes, Numbers], Pattern]
@@ -72,26 +72,26 @@ _SEED = Setting("Seed", 1, 0, 9999)
 _LONG = 10_000
 """More than any published length."""
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, MaskForm] = {
     kind.key: kind
     for kind in (
-        Kind("full", "Fully visible", lambda axes, n: patterns.full),
-        Kind("causal", "Causal", lambda axes, n: patterns.causal),
-        Kind("backward", "Right to left", lambda axes, n: patterns.anticausal),
-        Kind(
+        MaskForm("full", "Fully visible", lambda axes, n: patterns.full),
+        MaskForm("causal", "Causal", lambda axes, n: patterns.causal),
+        MaskForm("backward", "Right to left", lambda axes, n: patterns.anticausal),
+        MaskForm(
             "prefix",
             "Prefix",
             lambda axes, n: patterns.prefix(n[0]),
             (Setting("Prefix, tokens", 4, 0, _LONG),),
         ),
-        Kind(
+        MaskForm(
             "padding",
             "Padding",
             lambda axes, n: patterns.padding(len(axes.keys) - n[0]),
             (Setting("Padding, tokens", 3, 0, MOST - 1),),
         ),
-        Kind("cross", "Cross", lambda axes, n: patterns.full, layout="two"),
-        Kind(
+        MaskForm("cross", "Cross", lambda axes, n: patterns.full, layout="two"),
+        MaskForm(
             "permutation",
             "Permutation",
             _permutation,
@@ -100,7 +100,7 @@ KINDS: dict[str, Kind] = {
                 Setting("Stream", CONTENT, CONTENT, QUERY, names=("content stream", "query stream")),
             ),
         ),
-        Kind(
+        MaskForm(
             "segment",
             "Segments with memory",
             lambda axes, n: patterns.segments(n[0], n[1]),
@@ -109,13 +109,13 @@ KINDS: dict[str, Kind] = {
                 Setting("Memory, tokens", 2, 0, _LONG),
             ),
         ),
-        Kind(
+        MaskForm(
             "window",
             "Window",
             lambda axes, n: patterns.window(n[0], n[1]),
             (Setting("To the left", 2, 0, _LONG), Setting("To the right", 2, 0, _LONG)),
         ),
-        Kind(
+        MaskForm(
             "dilated",
             "Dilated window",
             lambda axes, n: patterns.dilated(n[0], n[1]),
@@ -124,14 +124,14 @@ KINDS: dict[str, Kind] = {
                 Setting("Dilation", 2, 1, _LONG),
             ),
         ),
-        Kind("global", "Global tokens", lambda axes, n: patterns.global_at(n), many=8, usual=(0,)),
-        Kind(
+        MaskForm("global", "Global tokens", lambda axes, n: patterns.global_at(n), many=8, usual=(0,)),
+        MaskForm(
             "random",
             "Random",
             lambda axes, n: patterns.random(len(axes.keys), n[0], n[1]),
             (Setting("Keys each", 2, 0, MOST), _SEED),
         ),
-        Kind(
+        MaskForm(
             "bigbird",
             "BigBird",
             _bigbird,
@@ -143,27 +143,27 @@ KINDS: dict[str, Kind] = {
                 _SEED,
             ),
         ),
-        Kind("row", "Image rows", lambda axes, n: patterns.row(axes.caption, axes.side), layout="image"),
-        Kind(
+        MaskForm("row", "Image rows", lambda axes, n: patterns.row(axes.caption, axes.side), layout="image"),
+        MaskForm(
             "column",
             "Image columns",
             lambda axes, n: patterns.column(axes.caption, axes.side),
             layout="image",
         ),
-        Kind(
+        MaskForm(
             "convolution",
             "Image convolution",
             lambda axes, n: patterns.convolution(axes.caption, axes.side, n[0]),
             (Setting("Kernel", 3, 1, 11, step=2),),
             layout="image",
         ),
-        Kind(
+        MaskForm(
             "strided",
             "Strided",
             lambda axes, n: patterns.strided(n[0]),
             (Setting("Stride", 4, 1, _LONG),),
         ),
-        Kind(
+        MaskForm(
             "fixed",
             "Fixed",
             lambda axes, n: patterns.fixed(n[0], n[1]),
@@ -181,7 +181,7 @@ _MOST_DIGITS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenMask:
     """A pattern with all its numbers.
 
     Raises:
@@ -236,7 +236,7 @@ def usual(kind: str) -> tuple[int, ...]:
     return KINDS[kind].usual or tuple(setting.default for setting in KINDS[kind].settings)
 
 
-def parse_mask(raw: str) -> Choice:
+def parse_mask(raw: str) -> ChosenMask:
     """The mask that a URL parameter encodes.
 
     Raises:
@@ -246,16 +246,16 @@ def parse_mask(raw: str) -> Choice:
         raise OutOfRange(f"A mask has at most {_MOST_CHARACTERS} characters.")
     name, *numbers = raw.split("-")
     if name not in KINDS:
-        return Choice(name)
+        return ChosenMask(name)
     if any(not (number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS) for number in numbers):
         raise OutOfRange(f"“{name}” takes whole numbers, separated by “-”, not “{raw[len(name) :][:40]}”.")
     values = tuple(map(int, numbers))
     if KINDS[name].many:
-        return Choice(name, tuple(sorted(set(values))) or usual(name))
-    return Choice(name, values + usual(name)[len(values) :])
+        return ChosenMask(name, tuple(sorted(set(values))) or usual(name))
+    return ChosenMask(name, values + usual(name)[len(values) :])
 
 
-def format_mask(choice: Choice) -> str:
+def format_mask(choice: ChosenMask) -> str:
     """The shortest encoding of a mask, the inverse of :func:`parse_mask`."""
     numbers, settings = list(choice.numbers), KINDS[choice.kind].settings
     while settings and numbers and numbers[-1] == settings[len(numbers) - 1].default:

@@ -8,7 +8,7 @@ from core import session
 from core.efficiency.parallel import SplitLayer, split_layer, splits
 from core.figures import parallel as figures
 from core.figures.labels import in_bytes, in_words, scientific
-from core.figures.parallel import Step
+from core.figures.parallel import LayerStep
 from core.table import Table
 from core.ui.page import theme
 from core.ui.panel import Panel
@@ -54,7 +54,7 @@ def tensor_parallel(view: View) -> None:
     view.how_it_works()
 
 
-def _steps(split: SplitLayer) -> tuple[Step, ...]:
+def _steps(split: SplitLayer) -> tuple[LayerStep, ...]:
     t, h = split.degree, split.width
     heads, exchanged = split.heads // t, f"all-reduce, {in_bytes(split.reduced_bytes)}"
     width, inner = heads * split.head_width, split.inner // t
@@ -63,15 +63,17 @@ def _steps(split: SplitLayer) -> tuple[Step, ...]:
     first = [device * heads + 1 for device in range(t)]
     each = [str(a) if heads == 1 else f"{a} to {a + heads - 1}" for a in first]
     return (
-        Step("Q\nby columns" if grouped else "Q, K, V\nby columns", [queries if grouped else f"{h} × {3 * width}"] * t),
-        *([Step("K, V\nby columns", [keys] * t)] if grouped else []),
-        Step("heads", each),
-        Step("output\nby rows", [f"{width} × {h}"] * t),
-        Step("sum", (), exchanged),
-        Step("FFN\nby columns", [f"{h} × {inner}" + "\ntwice" * split.gated] * t),
-        Step(f"{split.activation},\nproduct" if split.gated else split.activation, [f"{inner} columns"] * t),
-        Step("FFN\nby rows", [f"{inner} × {h}"] * t),
-        Step("sum", (), exchanged),
+        LayerStep(
+            "Q\nby columns" if grouped else "Q, K, V\nby columns", [queries if grouped else f"{h} × {3 * width}"] * t
+        ),
+        *([LayerStep("K, V\nby columns", [keys] * t)] if grouped else []),
+        LayerStep("heads", each),
+        LayerStep("output\nby rows", [f"{width} × {h}"] * t),
+        LayerStep("sum", (), exchanged),
+        LayerStep("FFN\nby columns", [f"{h} × {inner}" + "\ntwice" * split.gated] * t),
+        LayerStep(f"{split.activation},\nproduct" if split.gated else split.activation, [f"{inner} columns"] * t),
+        LayerStep("FFN\nby rows", [f"{inner} × {h}"] * t),
+        LayerStep("sum", (), exchanged),
     )
 
 

@@ -37,7 +37,7 @@ AXES = (TOKENS, QUERIES, SIDE, CAPTION)
 _POSITION = re.compile("[0-9]{1,4}")
 
 
-def chosen(view: View) -> tuple[kinds.Choice, Axes]:
+def chosen(view: View) -> tuple[kinds.ChosenMask, Axes]:
     """Draw the row of controls; reads and writes ``pattern`` and the parameters of the axes."""
     state = view.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -47,7 +47,7 @@ def chosen(view: View) -> tuple[kinds.Choice, Axes]:
         return choice, _axes(choice, view)
 
 
-def _linked(view: View) -> kinds.Choice:
+def _linked(view: View) -> kinds.ChosenMask:
     """The mask of the link; the default, with a warning, if it is invalid."""
     state = view.state
     try:
@@ -58,7 +58,7 @@ def _linked(view: View) -> kinds.Choice:
         return kinds.parse_mask(USUAL)
 
 
-def _mask(linked: kinds.Choice, view: View) -> kinds.Choice:
+def _mask(linked: kinds.ChosenMask, view: View) -> kinds.ChosenMask:
     offered = list(kinds.KINDS)
     kind = st.selectbox(
         "Mask",
@@ -71,16 +71,16 @@ def _mask(linked: kinds.Choice, view: View) -> kinds.Choice:
     )
     numbers, key = linked.numbers if linked.kind == kind else kinds.usual(kind), f"masks.{kind}"
     if kinds.KINDS[kind].many:
-        return kinds.Choice(kind, _positions(kind, numbers, view.state.key(key), view))
+        return kinds.ChosenMask(kind, _positions(kind, numbers, view.state.key(key), view))
     settings = enumerate(zip(kinds.KINDS[kind].settings, numbers, strict=True))
     try:
-        return kinds.Choice(
+        return kinds.ChosenMask(
             kind,
             tuple(_number(kind, setting, number, view.state.key(f"{key}.{i}")) for i, (setting, number) in settings),
         )
     except OutOfRange as error:
         warning(f"{error} {view.words.part('Default settings')}", icon=":material/info:")
-        return kinds.Choice(kind, kinds.usual(kind))
+        return kinds.ChosenMask(kind, kinds.usual(kind))
 
 
 def _number(kind: str, setting: kinds.Setting, number: int, key: str) -> int:
@@ -120,7 +120,7 @@ def _positions(kind: str, numbers: tuple[int, ...], key: str, view: View) -> tup
     return tuple(positions[:most]) or kinds.usual(kind)
 
 
-def _axes(choice: kinds.Choice, view: View) -> Axes:
+def _axes(choice: kinds.ChosenMask, view: View) -> Axes:
     """The tokens of the axes; reads and writes ``text``, ``tokens``, ``queries``, ``caption``, ``side``."""
     state, words = view.state, view.words
     text, count = SENTENCE_BOX.with_(help=words.label("sentence")).draw(state, tag="masks"), None

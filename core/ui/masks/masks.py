@@ -16,7 +16,7 @@ from core import catalogue, links, patterns
 from core.attention.masks.axes import one_text, split
 from core.attention.masks.board import MOST_EDITS, Board, build_board, mask_table
 from core.attention.masks.kinds import KINDS, Description, describe, format_mask, lines
-from core.attention.masks.kinds import Choice as Mask
+from core.attention.masks.kinds import ChosenMask as Mask
 from core.attention.tokens import short
 from core.content import content
 from core.figures.labels import percent

@@ -7,7 +7,7 @@ import streamlit as st
 from core import patterns
 from core.attention.masks import board as boards
 from core.attention.masks.board import Board, Levels, attended, build_board
-from core.attention.masks.kinds import CONTENT, QUERY, Choice
+from core.attention.masks.kinds import CONTENT, QUERY, ChosenMask
 from core.attention.tokens import short
 from core.figures.masks import growing_map, levels_map, levels_table, stream_maps, stream_words
 from core.table import Table
@@ -22,7 +22,7 @@ _MOST_LAYERS = 24
 LAYERS = Integer(name="layers", label="Layers", default=2, low=1, high=_MOST_LAYERS, style="slider")
 
 
-def reach(view: View, choice: Choice, board: Board, color: str) -> None:
+def reach(view: View, choice: ChosenMask, board: Board, color: str) -> None:
     """Draw the tab Reach; the URL stores ``layers`` and ``place``."""
     state, axes, stream = view.state, board.axes, _stream(choice)
     levels = _levels(choice, board)
@@ -84,22 +84,22 @@ def chosen_position(tokens: tuple[str, ...], usual: int, label: str, color: str,
     return position
 
 
-def _levels(choice: Choice, board: Board) -> Levels:
+def _levels(choice: ChosenMask, board: Board) -> Levels:
     """Layers that information needs from each key to each query, by the kind of mask."""
     if not board.axes.square:
         return boards.cross_levels(board.allowed, patterns.mask(patterns.causal, len(board.axes.queries)))
     if _stream(choice) == QUERY:
-        content = Choice("permutation", (choice.numbers[0], CONTENT))
+        content = ChosenMask("permutation", (choice.numbers[0], CONTENT))
         return boards.query_stream_levels(board.allowed, build_board(content, board.axes).allowed)
     return boards.levels(board.allowed)
 
 
-def _stream(choice: Choice) -> int | None:
+def _stream(choice: ChosenMask) -> int | None:
     """The stream of a permutation mask."""
     return choice.numbers[1] if choice.kind == "permutation" else None
 
 
-def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: int) -> str:
+def _formula(view: View, choice: ChosenMask, board: Board, levels: Levels, layers: int) -> str:
     """The published formula for this mask beside the count, or the general one."""
     stream, words = _stream(choice), view.words
     if stream is not None:
@@ -127,7 +127,7 @@ def _formula(view: View, choice: Choice, board: Board, levels: Levels, layers: i
     )
 
 
-def _streams(choice: Choice, tokens: tuple[str, ...], view: View, color: str) -> None:
+def _streams(choice: ChosenMask, tokens: tuple[str, ...], view: View, color: str) -> None:
     """Draw both masks of the order, without cells changed by hand."""
     n = len(tokens)
     order = patterns.random_order(n, choice.numbers[0])

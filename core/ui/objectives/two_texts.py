@@ -193,9 +193,9 @@ def _denoised(inputs: Inputs) -> tuple[Stage, ...]:
     return (Stage(example, note="" if kinds else inputs.say("No corruption")),)
 
 
-def _chosen(inputs: Inputs) -> tuple[list[list[str]], tuple[int, ...], gaps.Choice]:
+def _chosen(inputs: Inputs) -> tuple[list[list[str]], tuple[int, ...], gaps.GapChoice]:
     """The words of each sentence, the sentences to remove, and how they were selected."""
-    how = cast(gaps.Choice, inputs.word("choose"))
+    how = cast(gaps.GapChoice, inputs.word("choose"))
     words = [_WORD.findall(part) for part in sentences(inputs.text)]
     return words, gaps.choose(words, inputs.rng(), how, inputs.number("rate") / 100) if len(words) > 1 else (), how
 
