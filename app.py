@@ -3,27 +3,14 @@
 Streamlit imports this file once, as the server starts, for ``app``; it runs it as a script for every run of a page.
 """
 
-import logging
 import time
 from pathlib import Path
-from threading import Thread
 
 import streamlit as st
-from streamlit import net_util
-from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner_utils.script_run_context import get_run_yield_check
+
+from core.ui.streamlit_internals import ask_no_other_host, end_if_abandoned, keep_waiting_values, take_page_table
 
 ICON = Path(__file__).parent / "assets" / "icon.svg"
-
-# To judge a WebSocket handshake from a foreign origin, Streamlit asks checkip.amazonaws.com for this machine's public
-# address, on the loop that serves all visitors. The Atlas asks no other host: such an origin is refused at once.
-# Whoever serves it behind a proxy that changes the Host names the origin in server.corsAllowedOrigins.
-net_util.get_external_ip = lambda: None
-
-# Until a run has called st.navigation, Streamlit would run the file of the page that a link names instead of this one,
-# below a sidebar of file names: for all whose first runs overlap.
-PagesManager.uses_pages_directory = False
-
 
 GROUPS = {
     "Learn": {
@@ -57,7 +44,7 @@ def show() -> None:
     begun = time.perf_counter()
     if not is_admitted():
         return
-    with turns.run(get_run_yield_check(), queue_status(st.empty())):
+    with turns.run(end_if_abandoned(), queue_status(st.empty())):
         show_page(begun)
         interpreter.settle()
 
@@ -70,7 +57,7 @@ def show_page(begun: float) -> None:
     from core.ui.page import BRANCH_ICONS, WIDE, bare
     from core.ui.room import lead, room
     from core.ui.search import search_box
-    from core.ui.server import timed
+    from core.ui.server.measures import timed
 
     # The icon comes before the navigation: else the browser fetches the page's Material icon from a font host for its
     # tab.
@@ -101,31 +88,16 @@ def show_page(begun: float) -> None:
     lead(slug)
 
 
-def check_settings() -> None:
-    """Make Streamlit follow the settings, and write to the log what is wrong with them and with the host's folders of
-    models; the pages say it, too."""
-    from core.checkpoints import refused
-    from core.errors import SettingUnusable
-
-    try:
-        server.follow_limits()
-        wrong = [folder.reason for folder in refused()]
-    except SettingUnusable as error:
-        wrong = [str(error)]
-    for sentence in wrong:
-        logging.getLogger("atlas").warning(sentence)
-
-
 if __name__ == "__main__":
     show()
 else:
     from core import interpreter
     from core.ui import server
+    from core.ui.server import logs
 
     interpreter.share_heaps()
-    server.leave_texts_out_of_logs()
-    server.keep_waiting_values()
-    app = st.App(__file__, routes=server.routes(), middleware=server.MIDDLEWARE)
-    Thread(target=check_settings, daemon=True).start()
-    server.warm_up()
-    server.return_memory_when_idle()
+    logs.leave_texts_out_of_logs()
+    ask_no_other_host()
+    take_page_table()
+    keep_waiting_values()
+    app = st.App(__file__, routes=server.routes(), middleware=server.MIDDLEWARE, lifespan=server.lifespan)

@@ -131,8 +131,7 @@ def _settings(report: Report) -> bool:
     )
     memory = [
         f"{chosen.memory_mb:,} MB (ATLAS_MEMORY_MB): {chosen.model_bytes / 1e6:,.0f} MB for loaded models, "
-        f"{chosen.result_bytes / 1e6:,.0f} MB for results, {chosen.media_bytes / 1e6:,.0f} MB for files to download, "
-        "and as much for pages on their way to a browser",
+        f"{chosen.result_bytes / 1e6:,.0f} MB for results, {chosen.upload_bytes / 1e6:,.0f} MB for uploads",
         f"threads: {threads} (ATLAS_THREADS)",
         f"{turns.most} runs of pages compute at a time, the others queue",
         "models compute in this process (ATLAS_ENGINE)"

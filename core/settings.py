@@ -18,7 +18,7 @@ variable                    default    meaning
 ``ATLAS_LOGIN``             ``off``    ``on`` asks for a log-in before every page (`core.ui.login`)
 ``ATLAS_REDIS_URL``         (none)     where rooms live for several processes; without it, in this one (`core.rooms`)
 ``ATLAS_HOSTS``             (none)     names that the server answers to, ``*.example.org`` for all below one; unset,
-                                       on a loopback address localhost alone, else all (`core.ui.server`)
+                                       on a loopback address localhost alone, else all (`core.ui.server.access`)
 ==========================  =========  ==========================================================================
 
 The others are :data:`LIMITS` of what one visitor may ask for. A view may take less, where its picture has no room for
@@ -90,17 +90,14 @@ class Settings(BaseSettings):
         return min(self.memory_mb * 15_625, 32 * 2**20)
 
     @property
-    def media_bytes(self) -> int:
-        """The share for files that pages offer for download, and that for pages on their way to a browser.
-
-        A sixteenth each, at most 128 MiB.
-        """
+    def upload_bytes(self) -> int:
+        """The share for files that visitors upload: a sixteenth, at most 128 MiB."""
         return min(self.memory_mb * 62_500, 128 * 2**20)
 
     @property
     def model_bytes(self) -> int:
-        """The share of the memory budget for loaded models: all but those of results, files and pages."""
-        return self.memory_mb * 1_000_000 - self.result_bytes - 2 * self.media_bytes
+        """The share of the memory budget for loaded models: all but those of results and uploads."""
+        return self.memory_mb * 1_000_000 - self.result_bytes - self.upload_bytes
 
 
 LIMITS = tuple(name for name in Settings.model_fields if name.startswith("max_"))

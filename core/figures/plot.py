@@ -7,9 +7,7 @@ layout are passed together: ``update_layout`` and ``add_trace`` would validate e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from core.figures.labels import label
@@ -41,16 +39,14 @@ ROWS: Json = TURNED | BARE | {"ticklabelstandoff": 6}
 
 def figure(theme: Theme, traces: Sequence[Trace], **layout: object) -> go.Figure:
     """The figure of ``traces``, each a dictionary with its type, on the template of ``theme``."""
-    import_module("pandas")  # plotly takes a module that another thread still imports, or begins to, for a whole one
-    look = template(theme.name)
-    made = go.Figure(data=list(traces), layout=layout)
-    made.layout._props["template"] = deepcopy(look)  # to validate it anew takes ten times as long as all else
-    return made
+    import pandas  # noqa: F401  # plotly takes a module that another thread still imports for a whole one
+
+    return go.Figure(data=list(traces), layout={"template": template(theme.name), **layout})
 
 
 @cache
-def template(name: Name) -> Json:
-    """The template of a theme, validated; from here on plotly puts none of its own into figures."""
+def template(name: Name) -> go.layout.Template:
+    """The template of a theme; from here on plotly puts none of its own into figures."""
     import plotly.io as pio
 
     pio.templates.default = None
@@ -67,7 +63,7 @@ def template(name: Name) -> Json:
         "tickfont": {"size": 13},
         "title": {"font": {"size": 13}, "standoff": 10},
     }
-    layout: Json = go.layout.Template(
+    return go.layout.Template(
         layout={
             "font": {"family": FONT, "size": 13, "color": theme.ink},
             "colorway": theme.categorical,
@@ -109,8 +105,7 @@ def template(name: Name) -> Json:
                 }
             ],
         },
-    ).to_plotly_json()
-    return layout
+    )
 
 
 def scatter(x: Sequence[Any] | Any, y: Sequence[Any] | Any, mode: str, **looks: object) -> Trace:

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from threading import Lock
 
 import streamlit as st
-from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 
 from core.content import content
 from core.errors import SettingUnusable
 from core.settings import settings
 from core.ui.page import bare, theme
+from core.ui.streamlit_internals import is_open, session_id
 
 _QUEUE = """<style>[data-testid="stElementContainer"]:has(.atlas-queue)
 {{ position: fixed; right: 1rem; bottom: 1rem; width: auto; z-index: 1000; }}</style>
@@ -57,8 +56,12 @@ class OpenTabs:
         self.refused = 0
         """Runs refused because the server was full."""
 
-    def __contains__(self, session: str) -> bool:
+    def __contains__(self, session: object) -> bool:
         return session in self._admitted
+
+    def count(self, is_open: Callable[[str], bool]) -> int:
+        """How many of them are open."""
+        return sum(map(is_open, list(self._admitted)))
 
     def admit(self, session: str, is_open: Callable[[str], bool], most: int, tab: Tab = Tab()) -> bool:
         """Whether ``session`` is among the tabs that fit on ``most`` places; closed tabs no longer count."""
@@ -82,13 +85,13 @@ open_tabs = OpenTabs()
 
 def is_admitted() -> bool:
     """Whether this run's tab is accepted; draws a page that says so if not."""
-    context = get_script_run_ctx()
+    session = session_id()
     try:
         most = settings().max_sessions
     except SettingUnusable:  # reported by the pages
         return True
     tab = Tab(st.context.ip_address, bare())
-    if context is None or open_tabs.admit(context.session_id, runtime.get_instance().is_active_session, most, tab):
+    if session is None or open_tabs.admit(session, is_open, most, tab):
         return True
     words = content("server")
     st.title(words.title, anchor=False)

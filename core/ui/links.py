@@ -27,14 +27,13 @@ from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.state.common import user_key_from_element_id
 
 from core import links
 from core.content import content
 from core.links.parameters import Value
 from core.ui.component import Component, Message
 from core.ui.page import MAIN_PICTURE, NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
+from core.ui.streamlit_internals import by_history, forget, widget_keys
 
 _PAGE = "links.page"
 _EPOCH = "links.epoch"
@@ -261,7 +260,7 @@ def close_page(state: PageState) -> None:
     elif not link == stored.sent == st.query_params.to_dict():
         stored.sent = link
         st.query_params.from_dict(link)
-    _forget_older(state.page, state.epoch)
+    forget(lambda key: _is_older(key, state.page, state.epoch))
 
 
 def store(key: str, values: Mapping[str, Value], tab: Value = "") -> None:
@@ -334,12 +333,6 @@ def shortest_query(page: str) -> dict[str, str]:
     return links.write_query(page, values)[0]
 
 
-def by_history() -> bool:
-    """Whether the browser's Back or Forward caused this run."""
-    run = get_script_run_ctx()
-    return run is not None and run.is_history_navigation
-
-
 def _slot(page: str) -> str:
     return f"links.{page}"
 
@@ -350,9 +343,7 @@ def _epoch_shown(page: str) -> int | None:
     A browser tab outlives its session when the server restarts, or after a long disconnection. Its next message is a
     click, which takes effect only if the widgets keep their keys.
     """
-    run = get_script_run_ctx()
-    keys = (user_key_from_element_id(w.id) or "" for w in (run.session_state.get_widget_states() if run else ()))
-    matches = (re.match(rf"{re.escape(page)}\.(\d{{1,9}})\.", key) for key in keys)
+    matches = (re.match(rf"{re.escape(page)}\.(\d{{1,9}})\.", key) for key in widget_keys())
     return max((int(match[1]) for match in matches if match), default=None)
 
 
@@ -423,26 +414,8 @@ def take_up(page: str, values: Mapping[str, Value], memory: Mapping[str, object]
         stored.shortest = stored.link
 
 
-def _forget_older(page: str, epoch: int) -> None:
-    """Delete the session's entries under the keys of the page's earlier epochs; called at the end of a run.
-
-    Streamlit deletes the values of old widgets, but keeps their metadata, callbacks and whatever these reference until
-    the session ends. It also keeps values that were set in the session under such a key.
-
-    What a browser still sends for such a widget is then ignored, as for any widget that does not exist.
-    """
-    context = get_script_run_ctx()
-    if context is None:
-        return
-    # Streamlit has no public access to these. They go first, so that no callback finds its value deleted.
-    known = context.session_state._state._new_widget_state.widget_metadata
-    for widget in [widget for widget in known if _older(widget.split("-", 2)[-1], page, epoch)]:
-        del known[widget]
-    for key in [str(key) for key in st.session_state if _older(str(key), page, epoch)]:
-        del st.session_state[key]
-
-
-def _older(key: str, page: str, epoch: int) -> bool:
+def _is_older(key: str, page: str, epoch: int) -> bool:
+    """Whether a key is of the page, and of another epoch."""
     owner, _, remainder = key.partition(".")
     number, dot, _ = remainder.partition(".")
     return owner == page and dot == "." and number.isdigit() and int(number) != epoch

@@ -8,9 +8,9 @@ leads to Home after a log-in; ``assets/components/return`` leads on to the link 
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 import streamlit as st
-from streamlit.auth_util import is_authlib_installed
 from streamlit.errors import StreamlitSecretNotFoundError
 
 from core.content import content
@@ -39,7 +39,7 @@ def log_in() -> None:
     words = content("server", "login")
     st.title(words.title, anchor=False)
     try:
-        provided = "auth" in st.secrets and is_authlib_installed()
+        provided = "auth" in st.secrets and find_spec("authlib") is not None
     except StreamlitSecretNotFoundError:
         provided = False
     if not provided:

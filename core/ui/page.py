@@ -7,11 +7,11 @@ from functools import cache
 from urllib.parse import urlsplit
 
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 
 from core.settings import ASSETS
 from core.theme import Theme
 from core.theme import theme as theme_of
+from core.ui.streamlit_internals import has_page_table, take_page_table
 
 BRANCH_ICONS = {
     "encoder": ":material/visibility:",
@@ -93,8 +93,8 @@ def through_page_table() -> None:
 
     A server never does: ``app.py`` says that its page table is the only one.
     """
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
+    if not has_page_table():
+        take_page_table()
         st.rerun()
 
 

@@ -21,8 +21,6 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 from pydantic import Field
-from streamlit import config
-from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 
 from core import links
 from core.content import content
@@ -32,6 +30,7 @@ from core.ui.component import Component, Message
 from core.ui.links import go_to, shortest_query
 from core.ui.page import css, plain, site
 from core.ui.quiz import ask
+from core.ui.streamlit_internals import session_id
 
 _SEAT, _SAID, _LEFT, _KEPT = "atlas.room", "atlas.room.said", "atlas.room.left", "atlas.room.kept"
 RENEW = 30.0
@@ -76,13 +75,12 @@ class Seat:
 def _rooms() -> Rooms:
     """The rooms of this installation. Their tokens are signed with the key of Streamlit's cookies, which outlives a
     restart where the host sets it."""
-    return rooms(config.get_option("server.cookieSecret"))
+    return rooms(st.get_option("server.cookieSecret"))
 
 
 def _here() -> tuple[str, str]:
     """The visitor's address, where it is known, else the tab; and the tab."""
-    context = get_script_run_ctx()
-    tab = context.session_id if context else ""
+    tab = session_id() or ""
     return st.context.ip_address or tab, tab
 
 

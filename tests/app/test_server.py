@@ -184,6 +184,6 @@ def test_a_visitors_text_is_in_no_log_and_in_no_file(started: tuple[int, Path, P
 
 
 def test_the_first_runs_of_a_server_go_through_the_page_table() -> None:
-    asked = "import app; print(app.PagesManager.uses_pages_directory)"
+    asked = "import app; from core.ui.streamlit_internals import has_page_table; print(has_page_table())"
     said = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "False"
+    assert said.stdout.strip() == "True"

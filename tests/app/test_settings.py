@@ -87,10 +87,10 @@ def test_a_log_in_comes_before_everything_else(monkeypatch: pytest.MonkeyPatch) 
         at.secrets["auth"] = {"client_id": "atlas"}
         return at.switch_page("pages/glossary.py").run()
 
-    monkeypatch.setattr("core.ui.login.is_authlib_installed", lambda: False)
+    monkeypatch.setattr("core.ui.login.find_spec", lambda package: None)
     at = visit()
     assert [error.value for error in at.error] == [plain_terms(words.part("Not set up"))]
-    monkeypatch.setattr("core.ui.login.is_authlib_installed", lambda: True)
+    monkeypatch.setattr("core.ui.login.find_spec", lambda package: package == "authlib")
     at = visit()
     assert [button.label for button in at.button] == [words.label("button")]
     assert [title.value for title in at.title] == [words.title]

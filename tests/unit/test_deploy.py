@@ -18,7 +18,7 @@ from prometheus_client import generate_latest
 
 from core.settings import Settings
 from core.ui import server
-from tests.unit.test_server import RUNTIME
+from core.ui.server import measures as prometheus
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,7 +137,6 @@ def test_compose_defaults_are_valid_settings() -> None:
 def test_compose_at_scale_names_what_there_is() -> None:
     """Settings, routes, ports, options and files of ``compose.scale.yaml`` and ``deploy/nginx.conf``."""
     from core.__main__ import serve
-    from core.ui import server
 
     services = yaml.safe_load((ROOT / "compose.scale.yaml").read_text())["services"]
     nginx = (ROOT / "deploy" / "nginx.conf").read_text()
@@ -207,16 +206,15 @@ def manifests() -> dict[str, Any]:
 
 
 @pytest.fixture
-def measures(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+def measures() -> Iterator[set[str]]:
     """The names of all series that ``/metrics`` answers with after one run of a page."""
-    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: RUNTIME)
-    server.metrics_registry.cache_clear()
-    server.run_seconds.cache_clear()
-    server.run_seconds().labels("home").observe(0.1)
-    text = generate_latest(server.metrics_registry()).decode()
+    prometheus.metrics_registry.cache_clear()
+    prometheus.run_seconds.cache_clear()
+    prometheus.run_seconds().labels("home").observe(0.1)
+    text = generate_latest(prometheus.metrics_registry()).decode()
     yield set(re.findall(r"^\w+", text, re.MULTILINE))
-    server.metrics_registry.cache_clear()
-    server.run_seconds.cache_clear()
+    prometheus.metrics_registry.cache_clear()
+    prometheus.run_seconds.cache_clear()
 
 
 def test_each_part_finds_the_pods(manifests: dict[str, Any]) -> None:

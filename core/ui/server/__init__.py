@@ -1,0 +1,76 @@
+"""The server around the pages: what it answers beside them, and what it does as it starts.
+
+Modules of ours are imported where they are used: the server answers sooner without them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from threading import Thread
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from core.ui.server.access import Secured, prefix
+from core.ui.server.measures import metrics
+from core.ui.server.page import Styled
+from core.ui.server.readiness import health, ready, warm_up
+from core.ui.streamlit_internals import bound_messages, bound_uploads
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+PAGE_MB = 250
+"""Megabytes of a message to a browser: more than any page that the settings allow has."""
+MIDDLEWARE = [Middleware(Secured), Middleware(Styled)]
+
+
+def moved(request: Request) -> Response:
+    """Where the page of an old link is today, with its query."""
+    from core.links import current
+
+    page, query = current(request.url.path.rsplit("/", 1)[1], dict(request.query_params))
+    return RedirectResponse(f"{page}?{urlencode(query)}")
+
+
+def routes() -> list[Route]:
+    """The routes for operators and those of pages that are part of another one today, with and without
+    ``server.baseUrlPath``: a proxy adds it, a probe need not know it."""
+    from core.links import former_pages
+
+    bases = {"", f"/{prefix()}" if prefix() else ""}
+    answers = {"health": health, "ready": ready, "metrics": metrics} | dict.fromkeys(former_pages(), moved)
+    return [Route(f"{base}/{path}", answer) for base in bases for path, answer in answers.items()]
+
+
+@asynccontextmanager
+async def lifespan(app: st.App) -> AsyncIterator[None]:
+    """What begins once the server has read Streamlit's settings, before it answers."""
+    bound_messages(PAGE_MB)
+    Thread(target=follow_settings, daemon=True).start()
+    warm_up()
+    yield
+
+
+def follow_settings() -> None:
+    """Bound what visitors upload, and write to the log what is wrong with the settings and with the host's
+    folders of models; the pages say it, too."""
+    from core.checkpoints import refused
+    from core.errors import SettingUnusable
+    from core.settings import settings
+    from core.ui.crowd import open_tabs
+
+    try:
+        chosen = settings()
+        bound_uploads(max(chosen.max_upload_kb, chosen.max_corpus_kb), chosen.upload_bytes, open_tabs)
+        mistakes = [folder.reason for folder in refused()]
+    except SettingUnusable as error:
+        mistakes = [str(error)]
+    for sentence in mistakes:
+        logging.getLogger("atlas").warning(sentence)
