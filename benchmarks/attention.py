@@ -134,13 +134,15 @@ def bare_forward(checkpoint: Checkpoint, text: str, task: str | None = None) -> 
     from torch.nn.functional import pad
 
     from core.language.permuted import streams
+    from core.language.tasks import tasks as prompts
     from core.language.tokens import own_language
 
     tokenizer, kind = checkpoint.tokenizer, checkpoint.spec.kind
     model = of_the_library(checkpoint)
+    source = prompts(checkpoint)[0].prefix + text if model.config.is_encoder_decoder else text
 
     def run() -> Any:
-        inputs = {name: torch.tensor([ids]) for name, ids in tokenizer(text, verbose=False).items()}
+        inputs = {name: torch.tensor([ids]) for name, ids in tokenizer(source, verbose=False).items()}
         extra: dict[str, Any] = {}
         if model.config.is_encoder_decoder:
             start = model.generation_config.decoder_start_token_id or model.config.decoder_start_token_id
@@ -184,7 +186,7 @@ def captures() -> bool:
             text = " ".join([SENTENCE] * times)
             target = text if checkpoint.model.config.is_encoder_decoder else None
             result = compare(
-                partial(capture, checkpoint, text, target=target, adapters=task),
+                partial(capture, checkpoint, text, target=target, task=task),
                 bare_forward(checkpoint, text, task),
                 rounds=41,
             )

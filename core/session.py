@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import streamlit as st
 
 from core import checkpoints, engine
-from core.attention.capture import capture, rewritten
+from core.attention.capture import capture
 from core.attention.trace import AttentionTrace
 from core.cache import HOUR, Cache
 from core.checkpoints.folder import State
@@ -106,18 +106,17 @@ def computed(
 
 @cached()
 def trace(
-    slug: str, text: str, text_b: str | None = None, *, vectors: bool = False, adapters: str | None = None
+    slug: str,
+    text: str,
+    text_b: str | None = None,
+    *,
+    task: str | None = None,
+    like: str | None = None,
+    count: int = 0,
+    vectors: bool = False,
 ) -> AttentionTrace:
-    """Attention of ``slug`` over ``text``, with a second sentence for an encoder, through the adapters of a task."""
-    return engine.run(capture, slug, text, text_b, vectors=vectors, adapters=adapters)
-
-
-@cached()
-def rewritten_trace(
-    slug: str, text: str, task: str, *, like: str | None = None, vectors: bool = False
-) -> AttentionTrace:
-    """Attention of an encoder-decoder over ``text`` and its output for ``task``, or that for the text ``like``."""
-    return engine.run(rewritten, slug, text, task, like=like, vectors=vectors)
+    """`core.attention.capture.capture` of the model ``slug``."""
+    return engine.run(capture, slug, text, text_b, task=task, like=like, count=count, vectors=vectors)
 
 
 @cached()

@@ -7,6 +7,7 @@ has three: over the whole text, and its two streams. Row i of a cross map is the
 "chat" attends to "cat"; row i of the decoder's own map is the *input* token of step i (the start token first, the last
 generated token never).
 
+What is read is what the model's predictions read: with a task's prefix, a control code, its own mask token.
 Generation is greedy, so the map is a function of the text. A decoder processes prompt and continuation as one text,
 which has the same rows as the steps of the generation.
 
@@ -46,26 +47,25 @@ from core.attention.scores import attention_layers, notes_of, stacked
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind, frozen, map_note
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, NoAttentionMatrix, OutOfRange
+from core.errors import InputTooLong, OutOfRange
 from core.language.adapters import through
-from core.language.generate import generate, prompt_ids
-from core.language.inputs import Inputs, as_typed, one_text, pair
+from core.language.generate import generate
+from core.language.inputs import Inputs, one_text, pair
+from core.language.makers import MAX_GENERATED, inputs
 from core.language.permuted import of_query_stream
 from core.language.segments import has_memory, run_text
-from core.language.text import clean
-from core.language.tokens import check_length, describe, max_tokens
-from core.language.translate import prepare, rewrite, start_token
-from core.language.types import Decoding
+from core.language.tokens import check_length, describe, special_positions
+from core.language.types import Decoding, Token, labels
 from core.lazy import torch
 from core.patterns import ranks
 from core.patterns.layout import Sparsity
-from core.run.model import Model, explained
+from core.run.model import Model
 from core.run.run import Run
 from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
 from core.words import counted
 
-Tokens = tuple[str, ...]
+Tokens = tuple[Token, ...]
 _WHOLE = 0.99
 """A row with a smaller sum lacks what a sink takes."""
 
@@ -106,12 +106,10 @@ def _maps(given: Inputs, *, vectors: bool) -> dict[MapKind, AttentionMap]:
 
 
 def _axes(given: Inputs) -> dict[MapKind, tuple[Tokens, Tokens]]:
-    """The labels of rows and columns by kind."""
-    tokens = given.labels
-    if given.source:
-        output = tuple(token.label for token in given.output)
-        source = given.source_labels
-        return {"encoder": (source, source), "decoder": (tokens, tokens), "cross": (output, source)}
+    """The tokens of rows and columns by kind."""
+    tokens, source = given.tokens, given.source
+    if source:
+        return {"encoder": (source, source), "decoder": (tokens, tokens), "cross": (given.output, source)}
     if "target_mapping" in given.tensors:
         return {"decoder": (tokens, tokens), "query": (tuple(tokens[i] for i in given.positions), tokens)}
     return {given.checkpoint.spec.family.sides[0]: (tokens, tokens)}
@@ -124,23 +122,28 @@ def _left_to_right(given: Inputs) -> Inputs:
     return of_query_stream(given, ranks(targets, len(given.tokens)), targets)
 
 
+def _rows(given: Inputs, kind: MapKind, queries: Tokens) -> slice:
+    """The rows of a pass that a map has: of a cross-attention from the first predicted position on."""
+    return slice(given.position, given.position + len(queries)) if kind == "cross" else slice(None)
+
+
 def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: Tokens, keys: Tokens) -> AttentionMap:
-    """The map of one kind of attention; of a cross-attention from the first predicted position on."""
+    """The map of one kind of attention."""
     checkpoint = given.checkpoint
-    rows = slice(given.position, given.position + len(queries)) if kind == "cross" else slice(None)
+    rows = _rows(given, kind, queries)
     weights = stacked([pattern[0, :, rows] for pattern in recorded.layers(kind, "pattern")])
     allowed = _together([mask[0, :, rows].numpy() for mask in recorded.layers(kind, "mask")], weights)
     vectors = {name: [part[0] for part in recorded.layers(kind, name)] for name in ("q", "k")}
     notes = [_note(checkpoint.model, kind, weights, everywhere=bool(allowed.all()))]
     if vectors["q"] and not has_blueprint(checkpoint):
         notes += notes_of(recorded, kind)
-    return AttentionMap(
+    return _between(
+        given,
         kind,
         queries,
         keys,
         weights,
         None if allowed.all() else allowed,
-        given.second,
         note=" ".join(filter(None, notes)),
         queries=stacked([part[:, rows] for part in vectors["q"]]) if vectors["q"] else None,
         keys=stacked(vectors["k"]) if vectors["k"] else None,
@@ -153,9 +156,27 @@ def _returned_maps(given: Inputs, axes: Mapping[MapKind, tuple[Tokens, Tokens]])
     for kind, layers in weights_returned(given).items():
         queries, keys = axes[kind]
         causal = frozen(np.tri(len(keys), dtype=np.bool_)[None, None]) if kind == "decoder" else None
-        weights = stacked([layer[0, :, given.position if kind == "cross" else 0 :] for layer in layers])
-        maps[kind] = AttentionMap(kind, queries, keys, weights, causal, given.second)
+        weights = stacked([layer[0, :, _rows(given, kind, queries)] for layer in layers])
+        maps[kind] = _between(given, kind, queries, keys, weights, causal)
     return maps
+
+
+def _between(
+    given: Inputs, kind: MapKind, rows: Tokens, columns: Tokens, weights: Floats, allowed: Bools | None, **more: Any
+) -> AttentionMap:
+    """The map of ``weights`` from the tokens of ``rows`` to those of ``columns``."""
+    tokenizer = given.checkpoint.tokenizer
+    return AttentionMap(
+        kind,
+        labels(rows),
+        labels(columns),
+        weights,
+        allowed,
+        given.second,
+        special_queries=special_positions(tokenizer, rows),
+        special_keys=special_positions(tokenizer, columns),
+        **more,
+    )
 
 
 def _together(allowed: Sequence[Any], weights: Floats) -> Bools:
@@ -187,53 +208,55 @@ def _note(model: Model, kind: MapKind, weights: Floats, *, everywhere: bool) -> 
     return map_note("sinks") if weights.sum(-1).min(initial=1.0) < _WHOLE else ""
 
 
-MAX_NEW_TOKENS = 64
-"""The most tokens that an encoder-decoder generates without a target."""
-
-
 def capture(
     checkpoint: Checkpoint,
     text: str,
     text_b: str | None = None,
     target: str | None = None,
     *,
+    task: str | None = None,
+    like: str | None = None,
+    count: int = 0,
     vectors: bool = False,
-    adapters: str | None = None,
 ) -> AttentionTrace:
-    """The attention of ``checkpoint`` over ``text``.
+    """The attention of ``checkpoint`` over ``text``, as the maker of its family reads it.
 
-    ``text_b`` is a second segment for an encoder. ``target`` is an encoder-decoder's output, by default its own greedy
-    one. With ``vectors`` the maps have queries and keys of the same pass. ``adapters`` is the task whose adapters
-    are used, by default none. The shared model is not changed.
+    Args:
+        text_b: a second text for an encoder.
+        target: an encoder-decoder's output, by default its own greedy one.
+        task: of an encoder-decoder, by default its first, or whose adapters are used, by default none.
+        like: another text, whose output an encoder-decoder is given.
+        count: the most tokens that a decoder generates after the text; they are rows and columns, too.
+        vectors: with queries and keys of the same pass.
 
     Raises:
         InputEmpty: there is no text, or no token of it.
         InputTooLong: more tokens than the model has positions or than ``ATLAS_MAX_ATTENTION_TOKENS``.
         NoAttentionMatrix: the architecture has no attention matrix, or its queries and keys cannot be read.
-        OutOfRange: there are no adapters for this task.
+        OutOfRange: there are no adapters for this task, or ``count`` is negative or above :data:`MAX_GENERATED`.
+        InputUnusable, UnknownTask: as of `core.language.makers.inputs`.
     """
+    if not 0 <= count <= MAX_GENERATED:
+        raise OutOfRange(f"The model can generate 0 to {MAX_GENERATED} tokens here, not {count}.")
     refuse(checkpoint.model.config.model_type)
-    return trace_of(replace(inputs_of(checkpoint, text, text_b, target), task=adapters), vectors=vectors)
+    given = inputs(checkpoint, text, task, second=text_b, target="" if like else target, joined=True)
+    if like:
+        output = inputs(checkpoint, like, task).output
+        prompt = [token.id for token in given.tokens]
+        given = pair(checkpoint, given.source, prompt, [token.id for token in output], given.text)
+    return trace_of(_continued(given, text, count) if count else given, vectors=vectors)
 
 
-def inputs_of(checkpoint: Checkpoint, text: str, text_b: str | None = None, target: str | None = None) -> Inputs:
-    """What ``checkpoint`` reads of a text as it is typed; arguments and errors as of :func:`capture`."""
-    given = as_typed(checkpoint, text, text_b)
-    if not checkpoint.spec.offers("rewrites"):
-        return given
-    model = checkpoint.model
-    _check(checkpoint, len(given.tokens))
-    if target is None:
-        room = min(MAX_NEW_TOKENS, max_tokens(checkpoint) or MAX_NEW_TOKENS)
-        with torch.inference_mode(), explained(model):
-            # the library's cache has a place for each layer of T5's encoder, not of its decoder
-            output = model.generate(**given.tensors, do_sample=False, num_beams=1, max_new_tokens=room, use_cache=False)
-        first, *generated = output[0].tolist()
-    elif (start := start_token(model)) is not None:
-        first, generated = start, checkpoint.tokenizer(text_target=clean(target), verbose=False)["input_ids"]
-    else:
-        raise NoAttentionMatrix("This model does not say which token its decoder starts with, so no target works.")
-    return pair(checkpoint, given.tokens, [first], generated)
+def _continued(given: Inputs, text: str, count: int) -> Inputs:
+    """A decoder's prompt and at most ``count`` generated tokens."""
+    if len(given.tokens) + count > (most := settings().max_attention_tokens):
+        raise InputTooLong(
+            f"This text has {counted(len(given.tokens), 'token')}, and {count} more to come; attention is drawn for up "
+            f"to {most}. A shorter text works. {raised_with('max_attention_tokens')}"
+        )
+    steps = generate(given.checkpoint, text, Decoding(max_new_tokens=count))
+    generated = describe(given.checkpoint.tokenizer, [step.token.id for step in steps])
+    return one_text(given.checkpoint, (*given.tokens, *generated), text=given.text)
 
 
 def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = False) -> AttentionTrace:
@@ -253,42 +276,3 @@ def _check(checkpoint: Checkpoint, count: int) -> None:
             f"This text has {count:,} tokens; attention is drawn for up to {most}. "
             f"A text of about {most * 2 // 3} words or fewer works. {raised_with('max_attention_tokens')}"
         )
-
-
-def continued(checkpoint: Checkpoint, text: str, count: int, *, vectors: bool = False) -> AttentionTrace:
-    """The decoder's map over ``text`` and at most ``count`` generated tokens.
-
-    Raises:
-        OutOfRange: ``count`` is negative or above :data:`MAX_NEW_TOKENS`.
-        InputEmpty, InputTooLong, NoAttentionMatrix: as :func:`core.attention.capture.capture`.
-    """
-    if not 0 <= count <= MAX_NEW_TOKENS:
-        raise OutOfRange(f"The model can generate 0 to {MAX_NEW_TOKENS} tokens here, not {count}.")
-    refuse(checkpoint.model.config.model_type)
-    if count == 0:
-        return capture(checkpoint, text, vectors=vectors)
-    prompt = prompt_ids(checkpoint, text)
-    if len(prompt) + count > (most := settings().max_attention_tokens):
-        raise InputTooLong(
-            f"This text has {counted(len(prompt), 'token')}, and {count} more to come; attention is drawn for up to "
-            f"{most}. A shorter text works. {raised_with('max_attention_tokens')}"
-        )
-    steps = generate(checkpoint, text, Decoding(max_new_tokens=count))
-    return capture_ids(checkpoint, [*prompt, *(step.token.id for step in steps)], vectors=vectors)
-
-
-def rewritten(
-    checkpoint: Checkpoint, text: str, task: str, *, like: str | None = None, vectors: bool = False
-) -> AttentionTrace:
-    """The three maps of an encoder-decoder over ``text`` and its output for ``task``.
-
-    Args:
-        like: another text whose output is used instead.
-
-    Raises:
-        UnknownTask, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix: in sentences, as usual.
-    """
-    request = prepare(checkpoint, text, task)
-    steps = list(rewrite(checkpoint, text if like is None else like, task, Decoding(max_new_tokens=MAX_NEW_TOKENS)))
-    output = [step.token.id for step in steps]
-    return trace_of(pair(checkpoint, request.tokens, request.prompt, output), vectors=vectors)

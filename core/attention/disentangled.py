@@ -15,7 +15,8 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.fill_mask import prepare, with_masks
 from core.language.inputs import Inputs
-from core.language.tokens import label
+from core.language.tokens import label, special_positions
+from core.language.types import labels
 from core.lazy import Tensor, torch
 from core.run.model import Model
 from core.run.odd import COMPONENTS
@@ -82,6 +83,8 @@ class ScoreComponents:
     """(L, H, n, n) the softmax of their sum."""
     masks: tuple[int, ...] = ()
     """Positions of the mask tokens."""
+    special: tuple[int, ...] = ()
+    """Positions of the special ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +107,11 @@ def score_components(checkpoint: Checkpoint, text: str) -> ScoreComponents:
     inputs = _inputs(checkpoint, text)
     reading = run_with_terms(checkpoint.model, inputs.tensors["input_ids"])
     return ScoreComponents(
-        inputs.labels,
+        labels(inputs.tokens),
         frozen(reading.scores.float().numpy()),
         frozen(reading.weights.float().numpy()),
         inputs.positions,
+        special_positions(checkpoint.tokenizer, inputs.tokens),
     )
 
 

@@ -21,9 +21,7 @@ numpy alone. Legend: L layers, H heads, Q query tokens, K key tokens.
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,18 +32,8 @@ from core.arrays import Bools
 from core.attention.trace import AttentionMap
 from core.content import content
 
-SPECIAL = frozenset(
-    {"[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>", "<cls>", "<sep>", "<|endoftext|>", "<unk>", "[UNK]"}
-)
-"""Special tokens of the catalogue's vocabularies; a trace has labels alone."""
-
-_LANGUAGE = re.compile(r"__[a-z]{2,3}__|[a-z]{2,3}_[A-Z]{2}")
-"""Language tokens of M2M-100 and mBART."""
-
 SEPARATORS = frozenset({"[SEP]", "</s>", "<sep>", "<|endoftext|>"})
 """Special tokens at the end of a text, or between two."""
-
-UNKNOWN = frozenset({"<unk>", "[UNK]"})
 
 SCORES = (
     "previous",
@@ -142,11 +130,11 @@ def scores(attention_map: AttentionMap) -> HeadScores:
 
 
 def _marks(attention_map: AttentionMap) -> list[int]:
-    return [i for i, token in enumerate(attention_map.key_tokens) if i and is_special(token)]
+    return [i for i in attention_map.special_keys if i]
 
 
 def _separators(attention_map: AttentionMap) -> list[int]:
-    return [i for i, token in enumerate(attention_map.key_tokens) if i and token in SEPARATORS]
+    return [i for i in _marks(attention_map) if attention_map.key_tokens[i] in SEPARATORS]
 
 
 def _patterns(attention_map: AttentionMap) -> dict[str, Where]:
@@ -195,9 +183,11 @@ def _start(attention_map: AttentionMap) -> int:
 
 def _copies(attention_map: AttentionMap) -> Where:
     """(Q, K) True where query and key are the same token, special ones excepted."""
-    labels = {label: number for number, label in enumerate(attention_map.key_tokens) if not is_special(label)}
+    labels = {label: number for number, label in enumerate(attention_map.key_tokens)}
     queries = np.array([labels.get(label, -1) for label in attention_map.query_tokens])
-    keys = np.array([labels.get(label, -2) for label in attention_map.key_tokens])
+    keys = np.array([labels[label] for label in attention_map.key_tokens])
+    queries[list(attention_map.special_queries)] = -1
+    keys[list(attention_map.special_keys)] = -2
     same: Where = queries[:, None] == keys[None, :]
     return same
 
@@ -224,16 +214,6 @@ def spread(weights: NDArray[np.floating[Any]], allowed: Bools | None) -> tuple[N
     return np.asarray(share.sum(-1) / rows.clip(min=1)), rows
 
 
-def specials(tokens: Sequence[str]) -> tuple[int, ...]:
-    """The positions of special tokens, without unknown tokens, which are words of the text."""
-    return tuple(i for i, token in enumerate(tokens) if is_special(token) and token not in UNKNOWN)
-
-
-def is_special(token: str) -> bool:
-    """Whether a label is that of a special or language token."""
-    return token in SPECIAL or _LANGUAGE.fullmatch(token) is not None
-
-
 def reach(weights: NDArray[np.float32]) -> tuple[int, ...]:
     """For each layer, the largest distance i - j with a weight above zero in any head.
 
@@ -253,7 +233,7 @@ def clearest_head(attention_map: AttentionMap, query: int) -> tuple[int, int]:
     words = [
         i
         for i, token in enumerate(attention_map.key_tokens)
-        if abs(i - query) > 1 and not is_special(token) and not is_punctuation(token)
+        if abs(i - query) > 1 and i not in attention_map.special_keys and not is_punctuation(token)
     ]
     if not words:
         return 0, 0

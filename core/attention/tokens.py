@@ -24,22 +24,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.attention.heads import is_special
 from core.attention.roles.treebank import Sentence
-from core.language.tokens import describe
 from core.language.types import Token
-from core.lazy import transformers
 from core.words import visible
 
 
-def labels(tokenizer: transformers.PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str, ...]:
-    """The labels of ``ids``."""
-    return tuple(token.label for token in describe(tokenizer, ids))
-
-
-def token_of(label: str) -> Token:
+def token_of(label: str, *, special: bool = False) -> Token:
     """The token of a label, without id and place in the text (-1)."""
-    special = is_special(label)
     mark = "" if special else "␣" if label[0] == "␣" else "##" if label.startswith("##") else ""
     text = label.removeprefix(mark)
     return Token(-1, label, text, -1, -1, special, continuation=mark == "##", leading_space=mark == "␣")

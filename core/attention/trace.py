@@ -56,6 +56,9 @@ class AttentionMap:
     queries: Floats | None = None  # (L, H, Q, d)
     """The query vectors as in the score (rotated by RoPE, not scaled), if captured."""
     keys: Floats | None = None  # (L, H, K, d)
+    special_queries: tuple[int, ...] = ()
+    """The positions of special tokens (`core.language.tokens.special_positions`) among the queries."""
+    special_keys: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         assert self.weights.ndim == 4, self.weights.shape

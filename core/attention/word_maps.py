@@ -20,13 +20,13 @@ Legend: L layers, H heads, n words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Bools, Floats
-from core.attention.capture import MAX_NEW_TOKENS, inputs_of, trace_of
+from core.attention.capture import trace_of
 from core.attention.heads import scores
 from core.attention.roles import rolefiles
 from core.attention.tokens import Membership, belonging, word_weights
@@ -34,10 +34,12 @@ from core.attention.trace import AttentionMap, AttentionTrace, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
 from core.language import translate
-from core.language.inputs import pair
+from core.language.fill_mask import translate_masks
+from core.language.inputs import Inputs, pair
+from core.language.makers import MAX_GENERATED, inputs
 from core.language.side_by_side import Word, split
 from core.language.text import clean
-from core.language.tokens import describe, known_ids
+from core.language.tokens import known_ids
 from core.language.types import Decoding
 
 MAX_CHARS = 600
@@ -107,11 +109,19 @@ def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -
         return WordAttention(spec.slug, maps.own, maps.cross)
     _check_offsets(checkpoint, able=checkpoint.tokenizer.is_fast)
     typed = clean(text, MAX_CHARS)
-    inputs = replace(inputs_of(checkpoint, typed, target=typed), task=spec.adapters(task))
-    attention_map = trace_of(inputs).own
-    belongs = belonging([word.start for word in words], inputs.of_text)
+    given = inputs(checkpoint, typed, task, target="", joined=True)
+    attention_map = trace_of(given).own
+    belongs = belonging(_starts(given, typed, words), given.of_text)
     _check_offsets(checkpoint, able=bool(belongs.any()))
     return WordAttention(spec.slug, in_words(attention_map, words, words, belongs, belongs))
+
+
+def _starts(given: Inputs, typed: str, words: Sequence[Word]) -> list[int]:
+    """Where the words of ``typed`` start in the text that was read: with the model's own mask, or a part of it."""
+    mask = given.checkpoint.tokenizer.mask_token
+    if mask is None or given.text in typed:
+        return [word.start - typed.find(given.text) for word in words]
+    return [len(translate_masks(typed[: word.start], str(mask))[0]) for word in words]
 
 
 def _check_offsets(checkpoint: Checkpoint, *, able: bool) -> None:
@@ -170,7 +180,7 @@ def generate_answer(checkpoint: Checkpoint, text: str, task: str) -> str:
 
 
 def _answer(checkpoint: Checkpoint, text: str, task: str) -> str:
-    decoding = Decoding(max_new_tokens=MAX_NEW_TOKENS - 4)  # room for the tokens that start and end it
+    decoding = Decoding(max_new_tokens=MAX_GENERATED - 4)  # room for the tokens that start and end it
     steps = translate.rewrite(checkpoint, clean(text, MAX_CHARS), task, decoding)
     ids = known_ids(checkpoint.tokenizer, [step.token.id for step in steps])
     answer = str(checkpoint.tokenizer.decode(ids, skip_special_tokens=True)).strip()
@@ -189,13 +199,11 @@ def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -
     words, answer_words = words_of(text), split(answer)
     _check_offsets(checkpoint, able=tokenizer.is_fast)
     request = translate.prepare(checkpoint, clean(text, MAX_CHARS), task)
-    columns = belonging([word.start + len(request.task.prefix) for word in words], request.tokens)
-    encoded = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-    ids = [int(number) for number in encoded["input_ids"]]
-    tokens = describe(tokenizer, ids, answer, encoded["offset_mapping"], encoded.word_ids())
+    columns = belonging([word.start for word in words], request.tokens)
+    tokens = translate.answer_tokens(checkpoint, request, answer)
     rows = belonging([word.start for word in answer_words], tokens)
     _check_offsets(checkpoint, able=bool(columns.any() and (rows.any() or not answer_words)))
-    trace = trace_of(pair(checkpoint, request.tokens, request.prompt, [*ids, *_end(checkpoint)]))
+    trace = trace_of(pair(checkpoint, request.tokens, request.prompt, [token.id for token in tokens]))
     assert trace.encoder is not None
     assert trace.decoder is not None
     assert trace.cross is not None
@@ -211,18 +219,6 @@ def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -
         decoder=in_words(trace.decoder, answer_words, answer_words, read, read),
         cross=in_words(trace.cross, answer_words, words, predicted, columns),
     )
-
-
-def _end(checkpoint: Checkpoint) -> list[int]:
-    """The end token, so that the last word is an input as well; may be empty."""
-    model = checkpoint.model
-    candidates = (
-        model.generation_config.eos_token_id,
-        checkpoint.tokenizer.eos_token_id,
-        checkpoint.tokenizer.sep_token_id,
-    )
-    end = next((token for token in candidates if token is not None), None)
-    return [] if end is None else [int(end[0] if isinstance(end, list) else end)]
 
 
 def _padded(belongs: Membership, before: int, length: int) -> Membership:

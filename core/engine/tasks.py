@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from core import errors
 from core.attention.ablation.ablate import ablate_heads, rank_heads
-from core.attention.capture import capture, continued, rewritten
+from core.attention.capture import capture
 from core.attention.disentangled import predict_without_components, score_components
 from core.attention.inside.block import block
 from core.attention.inside.lens import predictions_by_layer, trajectory
@@ -88,7 +88,7 @@ def name_of(compute: Callable[..., object]) -> str:
 TASKS = {
     name_of(compute): Task(compute)
     for topic in (
-        (capture, continued, rewritten, word_attention, generate_answer, maps_over_words),
+        (capture, word_attention, generate_answer, maps_over_words),
         (ablate_heads, rank_heads, score_components, predict_without_components),
         (overview, block, predictions_by_layer, trajectory),
         (predict, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),

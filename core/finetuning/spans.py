@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import SIZES, Setup, Trained, usual_pooling, usual_rate
+from core.language.types import Token
 from core.settings import ASSETS
 from core.words import WORD
 
@@ -166,7 +167,7 @@ def best_span(probabilities: NDArray[Any]) -> tuple[int, int]:
 class Passage:
     """A question and its passage as tokens."""
 
-    pieces: tuple[str, ...]
+    tokens: tuple[Token, ...]
     """All of them."""
     at: tuple[int, ...]
     """Which of them are of the passage."""
@@ -185,12 +186,12 @@ class Passage:
 
 def tokenized(checkpoint: Checkpoint, examples: Sequence[Example]) -> tuple[Passage, ...]:
     """The tokens of questions and passages."""
-    from core.attention.tokens import labels
+    from core.language.tokens import describe
 
     tokenizer, passages = checkpoint.tokenizer, []
     for example in examples:
         encoded = tokenizer(example.text, example.second, return_offsets_mapping=True, verbose=False)
         at = tuple(n for n, segment in enumerate(encoded.sequence_ids()) if segment == 1)
         offsets = tuple(tuple(encoded["offset_mapping"][n]) for n in at)
-        passages.append(Passage(labels(tokenizer, encoded["input_ids"]), at, offsets))
+        passages.append(Passage(describe(tokenizer, encoded["input_ids"]), at, offsets))
     return tuple(passages)

@@ -36,13 +36,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from core.attention.tokens import align
-from core.attention.tokens import labels as labels_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.finetuning import as_text, spans, text_to_text
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import BATCH, HEAD_RATE, LARGEST, SIZES, Epoch, Format, Setup
-from core.language.tokens import check_length, tokenize
+from core.language.tokens import check_length, describe, tokenize
+from core.language.types import Token
 from core.run.model import Model, Module, call
 from core.turns import turns
 
@@ -318,18 +318,18 @@ def token_ids(checkpoint: Checkpoint, example: Example, form: Format) -> list[in
     return [*(token for part in parts for token in (mark, *part)), mark]
 
 
-def tokens(checkpoint: Checkpoint, example: Example, form: Format = "plain") -> tuple[str, ...]:
-    """The labels of the tokens of a text or a pair."""
-    return labels_of(checkpoint.tokenizer, token_ids(checkpoint, example, form))
+def tokens(checkpoint: Checkpoint, example: Example, form: Format = "plain") -> tuple[Token, ...]:
+    """The tokens of a text or a pair."""
+    return describe(checkpoint.tokenizer, token_ids(checkpoint, example, form))
 
 
-def first_tokens(checkpoint: Checkpoint, example: Example) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def first_tokens(checkpoint: Checkpoint, example: Example) -> tuple[tuple[Token, ...], tuple[int, ...]]:
     """The tokens of a sentence, and the position of each word's first token; a word in which none begins has that of
     the word before (``."`` is one token of GPT-2)."""
     assert example.sentence
     tokens = tokenize(checkpoint, example.text)
     first = np.maximum.accumulate(align(example.sentence, tokens).argmax(1))
-    return tuple(token.piece for token in tokens), tuple(first.tolist())
+    return tokens, tuple(first.tolist())
 
 
 def _is_matrix(module: nn.Module) -> bool:

@@ -14,7 +14,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, OutOfRange
 from core.language.inputs import Inputs
 from core.language.text import clean
-from core.language.tokens import check_length, describe
+from core.language.tokens import check_length, tokenize
 from core.lazy import torch
 
 MAX_CHARS = 1_000
@@ -122,10 +122,10 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Inputs:
     info = _task(checkpoint, task)
     cleaned = clean(text, MAX_CHARS)
     read = without_mark(cleaned) if info.without_mark else cleaned
-    encoded = checkpoint.tokenizer(read, return_tensors="pt", return_token_type_ids=True, verbose=False)
-    check_length(checkpoint, int(encoded["input_ids"].shape[1]))
-    tensors = {name: encoded[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
-    tokens = describe(checkpoint.tokenizer, tensors["input_ids"][0].tolist())
+    tokens = tokenize(checkpoint, read)
+    check_length(checkpoint, len(tokens))
+    ids = torch.tensor([[token.id for token in tokens]])
+    tensors = {"input_ids": ids, "token_type_ids": torch.zeros_like(ids), "attention_mask": torch.ones_like(ids)}
     return Inputs(checkpoint, tensors, tokens, text=read, answers=info.answers, task=info.slug)
 
 

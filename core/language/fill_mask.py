@@ -136,7 +136,7 @@ def with_masks(checkpoint: Checkpoint, masked: MaskedText, *, asked: bool = True
         replace(token, start=before.start, end=before.end)
         for token, before in zip(describe(checkpoint.tokenizer, masked.ids), masked.tokens, strict=True)
     )
-    made = one_text(checkpoint, tokens, masked.positions, masked.text)
+    made = replace(one_text(checkpoint, tokens, masked.positions, masked.text), notes=masked.notes)
     if not (asked and checkpoint.spec.offers("two streams")):
         return made
     return of_query_stream(made, equal_ranks(masked.positions, len(tokens)), masked.positions[:1])

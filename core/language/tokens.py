@@ -215,6 +215,16 @@ def describe(
     return tuple(tokens)
 
 
+def special_positions(tokenizer: transformers.PreTrainedTokenizerBase, tokens: Sequence[Token]) -> tuple[int, ...]:
+    """The positions of special tokens, but for masks and T5's sentinels, which stand for words of the text."""
+    mask = tokenizer.mask_token_id
+    return tuple(
+        i
+        for i, token in enumerate(tokens)
+        if token.special and token.id != mask and not token.piece.startswith(_SENTINEL)
+    )
+
+
 def _why_unknown(tokenizer: transformers.PreTrainedTokenizerBase, word: str) -> str:
     model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
     limit = getattr(model, "max_input_chars_per_word", 0)

@@ -22,7 +22,7 @@ Shapes: L layers, H heads, T output tokens, S source tokens.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.arrays import Floats
@@ -53,7 +53,7 @@ class Request:
     text: str
     """The cleaned text with its prefix."""
     tokens: tuple[Token, ...]
-    """The S source tokens; offsets are into ``text``."""
+    """The S source tokens; offsets are into the text without its prefix."""
     prompt: tuple[int, ...]
     """The decoder's initial ids."""
 
@@ -107,9 +107,30 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
         )
     if not chosen.respells:  # no byte is unknown
         _check_words(checkpoint, typed)
-    return Request(
-        chosen, full_text, tuple(describe(tokenizer, ids, full_text, offsets, words)), _prompt(checkpoint, chosen)
-    )
+    tokens = (_shifted(token, len(chosen.prefix)) for token in describe(tokenizer, ids, full_text, offsets, words))
+    return Request(chosen, full_text, tuple(tokens), _prompt(checkpoint, chosen))
+
+
+def _shifted(token: Token, by: int) -> Token:
+    """``token`` with offsets reduced by ``by`` characters; -1 for one before that."""
+    inside = token.start >= by
+    return replace(token, start=token.start - by if inside else -1, end=token.end - by if inside else -1)
+
+
+def answer_tokens(checkpoint: Checkpoint, request: Request, answer: str) -> tuple[Token, ...]:
+    """The output tokens of the text ``answer``, framed as a target but for what the prompt has; none for no text."""
+    if not answer:
+        return ()
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    fast = {"return_offsets_mapping": tokenizer.is_fast, "verbose": False}
+    encoded = tokenizer(text_target=answer, add_special_tokens=len(request.prompt) == 1, **fast)
+    spans = (answer, encoded["offset_mapping"], encoded.word_ids()) if tokenizer.is_fast else ()
+    tokens = describe(tokenizer, encoded["input_ids"], *spans)
+    tokens = tokens[1:] if tokens[0].id in request.prompt else tokens
+    ends = (model.generation_config.eos_token_id, tokenizer.eos_token_id, tokenizer.sep_token_id)
+    end = next((token for token in ends if token is not None), None)
+    end = end[0] if isinstance(end, list) else end
+    return tokens if end is None or tokens[-1].id == end else (*tokens, *describe(tokenizer, [end]))
 
 
 def rewrite(

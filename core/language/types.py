@@ -45,6 +45,10 @@ class Token:
         return mark + visible(self.text).replace(" ", "␣") or "∅"
 
 
+def labels(tokens: Sequence[Token]) -> tuple[str, ...]:
+    return tuple(token.label for token in tokens)
+
+
 @dataclass(frozen=True, slots=True)
 class MaskPrediction:
     """The model's k top predictions for one masked position, in descending order of probability."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from streamlit.delta_generator import DeltaGenerator
 
 from core import catalogue, checkpoints, links, session
-from core.attention.heads import clearest_head, specials
+from core.attention.heads import clearest_head
 from core.checkpoints.sizes import size_of
 from core.checkpoints.spec import WHOLE, CheckpointSpec
 from core.content import content
@@ -139,7 +139,7 @@ def _draw_predictions(view: View, spec: CheckpointSpec, text: str, before: int, 
                 prediction.tokens,
                 prediction.probabilities,
                 accent(spec.branch),
-                special=specials(tokens),
+                special=attention_map.special_queries,
                 theme=theme(),
             ),
             bars_alt(prediction.tokens, prediction.probabilities, view.words.label("predictions"))

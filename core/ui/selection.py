@@ -14,7 +14,7 @@ plotly selects points, not cells: :func:`core.figures.heatmap.heat_map` lays inv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,6 +22,7 @@ import streamlit as st
 from pydantic import Field
 
 from core.attention.tokens import token_of
+from core.language.types import Token
 from core.links import parameters as link
 from core.ui.chips import CHIPS, Clicked, token_chips
 from core.ui.component import Component, Message
@@ -81,6 +82,7 @@ class Selection:
         state: PageState,
         tokens: Sequence[str],
         *,
+        special: Collection[int] = (),
         usual: int | None = None,
         param: Carried = TOKEN,
         tag: str = "",
@@ -89,11 +91,13 @@ class Selection:
 
         Args:
             tokens: as labels, at least one.
+            special: positions of special tokens.
             usual: the default, from 0; otherwise :func:`usual_token`.
             tag: what else the selection depends on, such as the model.
         """
         self.state, self.tokens, self.name = state, tuple(tokens), f"{param.name}.{tag}"
-        usual = usual_token(self.tokens) if usual is None else usual
+        self._shown = [token_of(label, special=i in special) for i, label in enumerate(tokens)]
+        usual = usual_token(self._shown) if usual is None else usual
         chips, inside = CHIPS.sent(self._chips), FRAME.sent(self._frame)
         drawn = self._chips in st.session_state
         linked = state.number(param.name, usual + 1)
@@ -116,9 +120,15 @@ class Selection:
 
     def chips(self, label: str, *, accent: str, **more: Any) -> None:
         """Draw the tokens as a row of chips; ``more`` as :func:`core.ui.chips.token_chips` takes it."""
-        tokens = [token_of(token) for token in self.tokens]
         token_chips(
-            tokens, selected=[self.at], key=self._chips, accent=accent, label=label, clearable=False, row=True, **more
+            self._shown,
+            selected=[self.at],
+            key=self._chips,
+            accent=accent,
+            label=label,
+            clearable=False,
+            row=True,
+            **more,
         )
 
     def on_map(self, key: str, columns: int, each: int = 1) -> dict[str, Any]:
@@ -144,8 +154,7 @@ def _choose(chips: str, at: int) -> None:
     CHIPS.put(chips, Clicked(selected=[at]))
 
 
-def usual_token(tokens: Sequence[str]) -> int:
+def usual_token(tokens: Sequence[Token]) -> int:
     """The token that is selected first: “it”, otherwise the last word, from 0."""
-    words = [token_of(token) for token in tokens]
-    plain = [i for i, word in enumerate(words) if not word.special and any(map(str.isalpha, word.text))]
-    return next((i for i in plain if words[i].text.lower() == _PREFERRED), plain[-1] if plain else 0)
+    words = [i for i, token in enumerate(tokens) if not token.special and any(map(str.isalpha, token.text))]
+    return next((i for i in words if tokens[i].text.lower() == _PREFERRED), words[-1] if words else 0)

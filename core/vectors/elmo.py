@@ -27,7 +27,7 @@ from core.language.types import MaskPrediction, Token
 from core.lazy import Tensor, torch
 from core.run.model import Module
 from core.settings import ASSETS
-from core.vectors.reading import Reading, tokens_of
+from core.vectors.reading import Reading, inputs_of
 
 FOLDER = ASSETS / "elmo"
 SLUG = "elmo"
@@ -64,13 +64,13 @@ def model() -> Any:
 
 def read_elmo(text: str) -> Reading:
     """The embeddings and both layers of a text, (3, n, 2d). Raises as `core.vectors.reading.read_states`."""
-    tokens, typed = tokens_of(tokenizing(), text)
-    ids = torch.tensor([[token.id for token in tokens]])
+    given = inputs_of(tokenizing(), text)
+    ids = given.tensors["input_ids"]
     with torch.inference_mode():
         layers = model().states(ids, torch.ones_like(ids))[:, :, 0].permute(0, 2, 1, 3).flatten(2)
     states = layers.numpy().copy()
     states.setflags(write=False)
-    return Reading(typed, tokens, states)
+    return Reading(given.text, given.tokens, states)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ Legend: n tokens, w hidden size, A a component.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,9 +25,10 @@ from core.attention.inside.states import embedding_of
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language import bilingual
-from core.language.inputs import Inputs, one_text
+from core.language.inputs import Inputs
+from core.language.makers import inputs
 from core.language.text import clean
-from core.language.tokens import check_length, describe, speaks
+from core.language.tokens import speaks
 from core.language.types import Token
 from core.lazy import torch
 from core.vectors.reading import MAX_CHARS, inputs_of
@@ -116,8 +117,4 @@ def _inputs(checkpoint: Checkpoint, first: str, second: str) -> Inputs:
         joined = bilingual.prepare(checkpoint, text_a, text_b)
         row = {"input_ids": joined.row.ids, "langs": joined.row.langs, "position_ids": joined.row.positions}
         return Inputs(checkpoint, {name: torch.tensor([values]) for name, values in row.items()}, joined.tokens)
-    encoded = checkpoint.tokenizer(text_a, text_b, return_token_type_ids=True, verbose=False)
-    check_length(checkpoint, len(encoded["input_ids"]))
-    types = torch.tensor([encoded["token_type_ids"]])
-    inputs = one_text(checkpoint, describe(checkpoint.tokenizer, encoded["input_ids"]))
-    return replace(inputs, tensors=inputs.tensors | {"token_type_ids": types})
+    return inputs(checkpoint, text_a, second=text_b)

@@ -47,11 +47,13 @@ from core.attention.scores import AttentionScores, scores_by_layer, stacked
 from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
+from core.language.inputs import one_text, pair
 from core.language.segments import has_memory
-from core.language.tokens import max_tokens
+from core.language.tokens import max_tokens, special_positions
+from core.language.types import Token, labels
 from core.lazy import Tensor, torch
 from core.run.odd import TWO_STREAM
-from core.vectors.reading import inputs_of, over, tokens_of
+from core.vectors.reading import inputs_of
 
 Numbers = NDArray[np.float64]
 Order = Literal["paper", "halves", "tensor2tensor"]
@@ -169,10 +171,11 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     Raises:
         InputUnusable: the model adds no position embeddings.
     """
-    tokens, _ = tokens_of(checkpoint, "a")
-    filler = next(token for token in tokens if not token.special)
-    count = min(MOST, max_tokens(checkpoint) or MOST)
-    for step in embedding_of(over(checkpoint, [filler] * count)):
+    filler = next(token for token in inputs_of(checkpoint, "a").of_text if not token.special)
+    fillers = [filler] * min(MOST, max_tokens(checkpoint) or MOST)
+    rewrites = checkpoint.spec.family.side == "encoder-decoder"
+    given = pair(checkpoint, fillers, [filler.id]) if rewrites else one_text(checkpoint, fillers)
+    for step in embedding_of(given):
         if step.name == "position":
             return frozen(step.values.copy())
     raise InputUnusable(f"{checkpoint.spec.name} adds no position embeddings. Models such as BERT and GPT-2 do.")
@@ -213,7 +216,9 @@ def score_terms(checkpoint: Checkpoint, text: str) -> ScoreComponents:
     for _, call in layers:
         terms = torch.stack([call.terms[name] for name in TWO_STREAM])
         scores.append(terms if call.allowed is None else terms.masked_fill(~call.allowed, torch.nan))
-    return ScoreComponents(tokens, stacked(scores), stacked([call.score.softmax(-1) for _, call in layers]))
+    weights = stacked([call.score.softmax(-1) for _, call in layers])
+    special = special_positions(checkpoint.tokenizer, tokens)
+    return ScoreComponents(labels(tokens), stacked(scores), weights, special=special)
 
 
 def first_segment(tokens: int) -> int:
@@ -221,13 +226,13 @@ def first_segment(tokens: int) -> int:
     return (tokens + 1) // 2
 
 
-def _layers(checkpoint: Checkpoint, text: str) -> tuple[tuple[str, ...], list[tuple[Any, AttentionScores]]]:
-    """Labels of a text's tokens, and the scores of all layers of its encoder, or else of its decoder."""
+def _layers(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], list[tuple[Any, AttentionScores]]]:
+    """A text's tokens, and the scores of all layers of its encoder, or else of its decoder."""
     inputs = inputs_of(checkpoint, text)
     tokens = inputs.of_text
     segment = first_segment(len(tokens)) if has_memory(checkpoint.model) else len(tokens)
     result = scores_by_layer(inputs, segment)
-    return tuple(token.label for token in tokens), result["encoder"] if "encoder" in result else result["decoder"]
+    return tokens, result["encoder"] if "encoder" in result else result["decoder"]
 
 
 def _by_distance(layers: list[tuple[Any, Any]], name: str) -> ByDistance:
@@ -279,7 +284,7 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
 
     settings: Mapping[str, Any] = checkpoint.model.config.rope_parameters or {}
     return RotaryVectors(
-        inputs.labels,
+        labels(inputs.tokens),
         stacked([call.before_rope[0] for call in calls]),
         stacked([repeated(call) for call in calls]),
         float(layers[0][1].factor),

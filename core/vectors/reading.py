@@ -8,21 +8,16 @@ Legend: L layers, n tokens, w hidden size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from core.arrays import Floats
 from core.attention.inside.states import by_layer
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
-from core.errors import InputTooLong, InputUnusable
-from core.language.codes import codes_of
-from core.language.inputs import Inputs, one_text, pair
-from core.language.tasks import tasks
+from core.errors import InputUnusable
+from core.language.inputs import Inputs
+from core.language.makers import inputs
 from core.language.text import clean
-from core.language.tokens import check_length, describe, tokenize
-from core.language.translate import prepare
 from core.language.types import Token
-from core.settings import raised_with, settings
 
 MAX_CHARS = 400
 
@@ -58,20 +53,7 @@ def read_states(checkpoint: Checkpoint, text: str) -> Reading:
 
 
 def inputs_of(checkpoint: Checkpoint, text: str) -> Inputs:
-    """What is read of ``text``; errors as :func:`read_states`."""
-    tokens, typed = tokens_of(checkpoint, text)
-    return over(checkpoint, tokens, typed)
-
-
-def over(checkpoint: Checkpoint, tokens: Sequence[Token], text: str = "") -> Inputs:
-    """The inputs of these tokens of ``text``, where the decoder after an encoder reads one of them."""
-    if checkpoint.spec.offers("rewrites"):
-        return pair(checkpoint, tokens, [tokens[0].id], text=text)
-    return one_text(checkpoint, tokens, text=text)
-
-
-def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str]:
-    """(the input tokens, the cleaned text); errors as :func:`read_states`."""
+    """What is read of ``text``, by an encoder-decoder's encoder alone; errors as :func:`read_states`."""
     if not readable(checkpoint.spec):
         raise InputUnusable(
             f"{checkpoint.spec.name} has the layers of another model and small adapters between them. Choose that "
@@ -82,28 +64,4 @@ def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[tuple[Token, ...], str
             f"The tokenizer of {checkpoint.spec.name} does not say where its tokens are in the text, so a word's "
             "vector cannot be found."
         )
-    typed = clean(text, MAX_CHARS)
-    if checkpoint.spec.offers("rewrites"):
-        request = prepare(checkpoint, typed, tasks(checkpoint)[0].slug)
-        tokens = tuple(_shifted(request.tokens, len(request.task.prefix)))
-    else:
-        tokens = tokenize(checkpoint, typed)
-        if codes := codes_of(checkpoint):
-            tokens = (*describe(checkpoint.tokenizer, [next(iter(codes.values()))]), *tokens)
-        check_length(checkpoint, len(tokens))
-    if len(tokens) > (most := settings().max_attention_tokens):
-        raise InputTooLong(
-            f"This text has {len(tokens):,} tokens; up to {most} are taken here. Try a part. "
-            f"{raised_with('max_attention_tokens')}"
-        )
-    return tokens, typed
-
-
-def _shifted(tokens: Sequence[Token], by: int) -> list[Token]:
-    """``tokens`` with offsets reduced by ``by`` characters; tokens before that get the offset -1."""
-    return [
-        replace(token, start=token.start - by, end=token.end - by)
-        if token.start >= by
-        else replace(token, start=-1, end=-1)
-        for token in tokens
-    ]
+    return inputs(checkpoint, clean(text, MAX_CHARS), target="", joined=True)

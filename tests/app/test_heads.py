@@ -33,7 +33,7 @@ def _panel(kinds: str, **values: str | int) -> None:
         weights = np.full((2, 3, 4, 4), 0.25, dtype=np.float32)
         weights[1, 2] = np.eye(4, dtype=np.float32)[[0, 0, 1, 2]]
         tokens = ("[CLS]", "$x^2$", "<b>", "[SEP]")
-        return AttentionMap(name, tokens, tokens, weights)
+        return AttentionMap(name, tokens, tokens, weights, special_queries=(0, 3), special_keys=(0, 3))
 
     state = PageState("decoder", dict(st.session_state.get("kept", values)), 1)
     trace = AttentionTrace("made-up", **{name: made(name) for name in kinds.split()})

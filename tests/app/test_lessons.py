@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.attention.tokens import token_of
 from core.content import content
 from core.lessons.checks import AnyCheck, Attended, Probability, Replaced, Weight
 from core.lessons.lesson import Lesson, Step, from_text, lessons
@@ -121,8 +122,10 @@ def test_a_lesson_ends_with_what_was_right_and_the_next_one() -> None:
 def test_the_selected_token_is_the_one_that_the_question_is_about(lesson: str, number: int, step: Step) -> None:
     assert isinstance(step.check, Attended | Weight)
     assert (step.query["layer"], step.query["head"]) == (str(step.check.layer), str(step.check.head))
-    tokens = step.check.row()[0].query_tokens
-    at = int(step.query["token"]) - 1 if "token" in step.query else usual_token(tokens)
+    attention_map = step.check.row()[0]
+    tokens, special = attention_map.query_tokens, attention_map.special_queries
+    shown = [token_of(label, special=i in special) for i, label in enumerate(tokens)]
+    at = int(step.query["token"]) - 1 if "token" in step.query else usual_token(shown)
     assert tokens[at] == step.check.query
 
 

@@ -183,7 +183,8 @@ def _map() -> AttentionMap:
     weights[1, 2] = np.eye(8, k=-1) * 0.75
     weights[1, 2, :, 7] = 0.25
     weights[1, 2, 0, 0] = 0.75
-    return AttentionMap("encoder", WORDS, WORDS, weights, second=5)
+    ends = tuple(i for i, word in enumerate(WORDS) if word in ("[CLS]", "[SEP]"))
+    return AttentionMap("encoder", WORDS, WORDS, weights, second=5, special_queries=ends, special_keys=ends)
 
 
 def _pixel(page: Page, row: int, column: int) -> list[int]:

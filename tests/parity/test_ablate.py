@@ -24,6 +24,7 @@ from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.adapters import classify
 from core.language.fill_mask import prepare
 from core.language.makers import inputs
+from core.language.types import labels
 from tests import tinyadapters, tinyfamilies
 from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
 
@@ -174,7 +175,7 @@ def test_adapters_predict_for_the_first_task_and_refuse_in_sentences(tmp_path: P
     checkpoint = tinyadapters.checkpoint(tmp_path)
     question = inputs(checkpoint, PLAIN, step=0)
     assert (question.task, question.answers, question.position) == ("sentiment", ("negative", "positive"), 0)
-    assert question.labels[:2] == ("[CLS]", "the")
+    assert labels(question.tokens[:2]) == ("[CLS]", "the")
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
         rank_heads(checkpoint, PLAIN, task="speech")
     with pytest.raises(InputEmpty):
@@ -199,7 +200,7 @@ def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_pa
         for task in ("genre", "words"):
             with running(model.tasks[task]):
                 own = model.backbone(**given, output_attentions=True).attentions[1][0]
-            drawn = capture(checkpoint, PLAIN, vectors=True, adapters=task).encoder
+            drawn = capture(checkpoint, PLAIN, vectors=True, task=task).encoder
             np.testing.assert_allclose(drawn.weights[1], own.numpy(), atol=1e-6)
             again = torch.tensor(drawn.queries[1] @ drawn.keys[1].swapaxes(-1, -2)) / 8**0.5  # type: ignore[index]
             torch.testing.assert_close(again.softmax(-1), own, atol=1e-5, rtol=1e-4)
@@ -211,7 +212,7 @@ def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_pa
     without = capture(checkpoint, PLAIN).encoder
     np.testing.assert_allclose(without.weights[1], bare.numpy(), atol=1e-6)
     with pytest.raises(OutOfRange, match="no adapters for “speech”"):
-        capture(checkpoint, PLAIN, adapters="speech")
+        capture(checkpoint, PLAIN, task="speech")
 
 
 def test_the_shared_model_is_as_before() -> None:
@@ -246,7 +247,7 @@ def test_sharpness_by_hand() -> None:
 
 def test_other_answers_of_the_same_text() -> None:
     t5, bert = tinyfamilies.make("t5", num_decoder_layers=2), tinyfamilies.make("bert")
-    assert inputs(t5, PLAIN, step=0).labels == ("<pad>",)
+    assert labels(inputs(t5, PLAIN, step=0).tokens) == ("<pad>",)
     third = inputs(t5, PLAIN, step=2)
     assert len(third.tokens) == 3
     with torch.inference_mode():

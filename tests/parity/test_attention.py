@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 import torch
 
 from core import checkpoints
-from core.attention.capture import capture, continued, rewritten, trace_of
+from core.attention.capture import capture, trace_of
+from core.attention.heads import scores
+from core.attention.inside.block import block
+from core.attention.views import grid
 from core.attention.word_maps import generate_answer, maps_over_words
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable
@@ -17,7 +21,8 @@ from core.language.inputs import pair
 from core.language.tasks import tasks
 from core.language.tokens import describe, own_language
 from core.language.translate import prepare, start_token
-from tests import tinyfamilies
+from tests import tiny, tinyfamilies
+from tests.attention_pages import data_of
 from tests.library import library_model
 
 SENTENCE = "The cat sat on the mat."
@@ -114,7 +119,7 @@ def test_too_long_for_the_model_and_for_the_picture(
         capture(bert, "cat " * 100)
     monkeypatch.setattr(t5.tokenizer, "model_max_length", 10**30)
     with pytest.raises(InputTooLong, match=r"256.*ATLAS_MAX_ATTENTION_TOKENS"):
-        capture(t5, "cat " * 600)
+        capture(t5, "cat " * 200)
     with pytest.raises(InputTooLong):
         capture(bert, "x" * 100_000)
 
@@ -130,19 +135,19 @@ def test_odd_text_is_data(bert: Checkpoint, gpt2: Checkpoint, text: str) -> None
 
 
 def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoint) -> None:
-    found = continued(gpt2, SENTENCE, 5).decoder
+    found = capture(gpt2, SENTENCE, count=5).decoder
     prompt = gpt2.tokenizer(SENTENCE, return_tensors="pt")
     with torch.no_grad():
         whole = gpt2.model.generate(**prompt, do_sample=False, max_new_tokens=5, eos_token_id=None)
         direct = _stack(library_model(gpt2.model)(whole, output_attentions=True).attentions)
     assert len(found.query_tokens) == prompt["input_ids"].shape[1] + 5
     np.testing.assert_allclose(found.weights, direct, atol=1e-5)
-    nothing_written = continued(gpt2, SENTENCE, 0).decoder
+    nothing_written = capture(gpt2, SENTENCE).decoder
     assert nothing_written.query_tokens == found.query_tokens[:-5]
 
 
 def test_answer_of_an_encoder_decoder_has_three_maps(t5: Checkpoint) -> None:
-    trace = rewritten(t5, SENTENCE, tasks(t5)[0].slug)
+    trace = capture(t5, SENTENCE, task=tasks(t5)[0].slug)
     assert trace.cross.query_tokens[:-1] == trace.decoder.query_tokens[1:]
     _rows_sum_to_one(trace.cross.weights)
 
@@ -161,18 +166,18 @@ WORDS = ("The", "unhappiest", "cat", "sat", ",", "then", "slept", ".")
 ANSWERED = ("Le", "chat", "malheureux", "dormait", ".")
 
 
-def _places(text: str, words: tuple[str, ...], offsets: list[tuple[int, int]], shift: int = 0) -> list[list[int]]:
+def _places(text: str, words: tuple[str, ...], offsets: list[tuple[int, int]]) -> list[list[int]]:
     """Which tokens begin in each word, found by looking for the words in the text."""
     starts, at = [], 0
     for word in words:
         at = text.index(word, at)
-        starts.append(at + shift)
+        starts.append(at)
         at += len(word)
     ends = [*starts[1:], 10**6]
 
     def begin(place: int) -> int:
         """A token may begin with the blank before its word."""
-        return place + (0 <= place - shift < len(text) and text[place - shift] == " ")
+        return place + (0 <= place < len(text) and text[place] == " ")
 
     return [
         [i for i, (a, b) in enumerate(offsets) if b > a and start <= begin(a) < end]
@@ -186,15 +191,15 @@ def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
     task = tasks(checkpoint)[0]
     found = maps_over_words(checkpoint, TEXT, task.slug, ANSWER)
     request = prepare(checkpoint, TEXT, task.slug)
-    encoded = checkpoint.tokenizer(ANSWER, add_special_tokens=False, return_offsets_mapping=True)
+    encoded = checkpoint.tokenizer(text_target=ANSWER, return_offsets_mapping=True)  # BART's begins with <s>
     prompt, ids = list(request.prompt), encoded["input_ids"]
     with torch.no_grad():
         out = library_model(checkpoint.model)(
             input_ids=torch.tensor([list(request.source)]),
-            decoder_input_ids=torch.tensor([[*prompt, *ids]]),
+            decoder_input_ids=torch.tensor([[*prompt, *ids[:-1]]]),
             output_attentions=True,
         )
-    sources = _places(TEXT, WORDS, [(t.start, t.end) for t in request.tokens], len(task.prefix))
+    sources = _places(TEXT, WORDS, [(t.start, t.end) for t in request.tokens])
     answers = _places(ANSWER, ANSWERED, encoded["offset_mapping"])
     assert all(sources)
     assert all(answers)
@@ -234,3 +239,24 @@ def test_an_empty_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.attention.word_maps.translate.rewrite", lambda *_: iter(()))
     with pytest.raises(InputUnusable, match="generates no word here"):
         generate_answer(checkpoint, TEXT, "en-fr")
+
+
+def test_special_tokens_are_told_by_the_tokenizer_not_by_their_look() -> None:
+    made, tokenizer = tinyfamilies.make("bert"), tiny.wordpiece_tokenizer()
+    tokenizer.add_tokens(["</s>"])  # an entry as any other
+    made.model.resize_token_embeddings(len(tokenizer))
+    checkpoint = replace(made, tokenizer=tokenizer)
+    own = capture(checkpoint, "the </s> cat [MASK] </s>").own
+    assert own.key_tokens == ("[CLS]", "the", "</s>", "cat", "[MASK]", "</s>", "[SEP]")
+    assert own.special_queries == own.special_keys == (0, 6)
+    assert data_of(grid.render(own))["specials"] == {"queries": [0, 6], "keys": [0, 6]}
+    measured = scores(own)
+    np.testing.assert_allclose(measured.grids["marks"], own.weights[..., 6].mean(-1), atol=1e-6)
+    assert measured.rows["same token"] == 2
+    assert block(checkpoint, "the </s>", 0).special == (0, 3)
+
+
+def test_a_control_code_and_a_language_are_special_tokens() -> None:
+    for slug, at in (("atlas-ctrl", 0), ("atlas-m2m-100", 0)):
+        own = capture(checkpoints.load(slug), "<|story|> A cat" if slug == "atlas-ctrl" else "__en__ A cat").own
+        assert at in own.special_keys, slug

@@ -13,12 +13,11 @@ import torch
 
 from core import checkpoints
 from core.attention import bertviz as ours
-from core.attention.capture import capture, continued, rewritten
+from core.attention.capture import capture
 from core.attention.scores import scores_by_layer
 from core.attention.trace import AttentionMap, AttentionTrace
 from core.checkpoints import available
 from core.language.inputs import Inputs
-from core.language.tasks import tasks
 from core.patterns.layout import Sparsity
 from core.run.odd import hashing
 from core.sparse import reformer
@@ -82,7 +81,7 @@ def test_reformer_tells_what_no_round_met(tmp_path: Path) -> None:
 
 def test_reformer_reads_its_own_continuation_as_one_text(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512)
-    found = continued(checkpoint, "The cat sat", 6).decoder
+    found = capture(checkpoint, "The cat sat", count=6).decoder
     assert found.weights.shape[-1] == len("The cat sat") + 6
 
 
@@ -161,14 +160,7 @@ def test_xlnet_has_two_streams(tmp_path: Path) -> None:
 @pytest.mark.parametrize("slug", {spec.kind: spec.slug for spec in available() if spec.ready}.values())
 def test_queries_and_keys_of_each_kind_of_live_model_fit_its_maps(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
-    text = "The cat sat on the mat."
-    if checkpoint.spec.kind == "causal-lm":
-        trace = continued(checkpoint, text, 0, vectors=True)
-    elif checkpoint.spec.kind == "seq2seq-lm":
-        trace = rewritten(checkpoint, text, tasks(checkpoint)[0].slug, vectors=True)
-    else:
-        trace = capture(checkpoint, text, vectors=True)
-    for found in trace.maps:
+    for found in capture(checkpoint, "The cat sat on the mat.", vectors=True).maps:
         assert found.queries.shape[:3] == found.weights.shape[:3]
         assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
         sums = found.weights.sum(-1)
@@ -177,7 +169,7 @@ def test_queries_and_keys_of_each_kind_of_live_model_fit_its_maps(slug: str) -> 
 
 def test_the_heads_of_a_generated_text_know_their_windows() -> None:
     checkpoint = tinyfamilies.make("gpt_neo")
-    found = continued(checkpoint, PLAIN, 8).decoder
+    found = capture(checkpoint, PLAIN, count=8).decoder
     np.testing.assert_array_equal(found.weights > 0, computed(found))
     assert not computed(found)[1, 0, -1, 0]
 

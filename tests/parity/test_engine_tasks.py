@@ -49,8 +49,6 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "attention.disentangled.predict_without_components": ("atlas-deberta", lambda _: (MASKED,)),
     "attention.disentangled.score_components": ("atlas-deberta", lambda _: (SENTENCE,)),
     "attention.capture.capture": ("minilm", lambda _: (SENTENCE, "She thanked him.")),
-    "attention.capture.continued": ("atlas-gpt-2", lambda _: (SENTENCE, 5)),
-    "attention.capture.rewritten": ("atlas-t5", lambda model: (SENTENCE, _task(model))),
     "attention.inside.block.block": ("minilm", lambda _: (SENTENCE, 2)),
     "attention.inside.lens.predictions_by_layer": ("atlas-albert", lambda model: (prepare(model, MASKED),)),
     "attention.inside.lens.trajectory": ("atlas-gpt-2", lambda _: (SENTENCE,)),

@@ -21,7 +21,7 @@ import torch
 
 from core.attention.ablation.ablate import ablate_heads, heads_of
 from core.attention.ablation.question import ask_states
-from core.attention.capture import capture, capture_ids, continued, trace_of
+from core.attention.capture import capture, capture_ids, trace_of
 from core.attention.inside import lens
 from core.attention.inside.block import block
 from core.attention.inside.states import by_layer
@@ -37,7 +37,7 @@ from core.finetuning.setup import Setup
 from core.finetuning.train import fine_tune
 from core.language.fill_mask import fill_mask, predict, predict_together, prepare
 from core.language.generate import generate
-from core.language.inputs import pair
+from core.language.inputs import one_text, pair
 from core.language.makers import inputs
 from core.language.tasks import tasks
 from core.language.tokens import describe
@@ -45,7 +45,7 @@ from core.language.translate import rewrite
 from core.language.types import Decoding
 from core.vectors import positions
 from core.vectors.nearest import embedding_matrix
-from core.vectors.reading import over, read_states
+from core.vectors.reading import read_states
 from tests import tinyfamilies, tinyhosts
 from tests.library import library_model
 from tests.tinyfamilies import MASKED, PLAIN, loaded, text_for, tokenizer_of
@@ -99,7 +99,7 @@ def views_of(checkpoint: Checkpoint) -> list[Callable[[], object]]:
     ]
     if checkpoint.spec.kind == "causal-lm":
         views += [
-            lambda: continued(checkpoint, PLAIN, 2),
+            lambda: capture(checkpoint, PLAIN, count=2),
             lambda: check(checkpoint),
             lambda: bytes_a_token(checkpoint.model, range(4)),
         ]
@@ -240,7 +240,8 @@ def test_states_of_relatives_are_the_librarys(name: str) -> None:
     reader = library.get_encoder() if checkpoint.spec.kind == "seq2seq-lm" else library.base_model
     with torch.inference_mode():
         expected = torch.cat(reader(row, attention_mask=torch.ones_like(row), output_hidden_states=True).hidden_states)
-    given = over(checkpoint, describe(checkpoint.tokenizer, ids))
+    tokens, rewrites = describe(checkpoint.tokenizer, ids), checkpoint.spec.kind == "seq2seq-lm"
+    given = pair(checkpoint, tokens, ids[:1]) if rewrites else one_text(checkpoint, tokens)
     np.testing.assert_allclose(by_layer(given, "encoder").numpy(), expected.numpy(), atol=1e-4)
 
 

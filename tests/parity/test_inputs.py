@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from core import checkpoints
+from core.attention.capture import capture
+from core.attention.inside.block import block
 from core.errors import InputUnusable, OutOfRange
-from core.language.inputs import Inputs, as_typed
+from core.language.inputs import Inputs
 from core.language.makers import inputs
+from core.language.tasks import tasks
+from core.language.types import labels
 from tests import tinyfamilies
 from tests.tinyfamilies import MASKED, PLAIN, text_for
 
@@ -28,7 +34,7 @@ def _agree(given: Inputs) -> None:
 def test_tokens_are_those_of_the_tensors(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
     whole, asked = inputs(checkpoint, text_for(checkpoint)), inputs(checkpoint, text_for(checkpoint), step=0)
-    for given in (whole, asked, as_typed(checkpoint, PLAIN)):
+    for given in (whole, asked):
         _agree(given)
     assert len(asked.positions) == 1
     assert bool(asked.source) == (len(checkpoint.spec.family.sides) == 2)
@@ -64,7 +70,41 @@ def test_a_prediction_needs_a_mask_a_reading_does_not() -> None:
 
 
 def test_the_second_text_begins_after_the_first() -> None:
-    given = as_typed(tinyfamilies.make("bert"), PLAIN, "a dog")
+    given = inputs(tinyfamilies.make("bert"), PLAIN, second="a dog")
     assert given.second is not None
-    assert given.labels[given.second - 1] == "[SEP]"
-    assert given.labels[given.second] == "a"
+    assert labels(given.tokens[given.second - 1 : given.second + 1]) == ("[SEP]", "a")
+
+
+@pytest.mark.parametrize("slug", ["atlas-bert", "atlas-xlm", "atlas-ctrl", "atlas-t5", "atlas-m2m-100", "atlas-xlnet"])
+def test_map_and_block_read_the_same_tokens(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    masks = checkpoint.spec.offers("predicts masked tokens")
+    text = "The <mask> sat." if masks else "The cat sat."
+    for attention_map in capture(checkpoint, text).maps:
+        if attention_map.kind in ("encoder", "decoder"):
+            shown = block(checkpoint, text, 0, attention_map.kind if not masks else None)
+            assert shown.tokens == attention_map.key_tokens, attention_map.kind
+            np.testing.assert_allclose(
+                next(step.values for step in shown.steps if step.slug == "attention-weights"),
+                attention_map.weights[0],
+                atol=1e-5,
+            )
+        if masks:
+            assert checkpoint.tokenizer.mask_token in attention_map.key_tokens
+            break
+
+
+def test_what_a_model_reads_is_what_its_task_and_its_code_say() -> None:
+    t5, ctrl = checkpoints.load("atlas-t5"), checkpoints.load("atlas-ctrl")
+    prefix = tasks(t5)[0].prefix
+    read = capture(t5, "The cat sat.").own.key_tokens
+    assert prefix
+    assert "".join(read).replace("␣", " ").strip().startswith(prefix.strip())
+    assert capture(ctrl, "The cat sat.").own.special_keys == (0,)
+    given = inputs(checkpoints.load("atlas-bert"), "The <mask> sat.")
+    assert any("is the mask of RoBERTa" in note for note in given.notes)
+
+
+def test_a_second_text_needs_an_encoder() -> None:
+    with pytest.raises(InputUnusable, match="reads one text"):
+        inputs(tinyfamilies.make("gpt2"), PLAIN, second="a dog")

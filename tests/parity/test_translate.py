@@ -80,7 +80,8 @@ def test_requests_carry_the_prefix_and_the_offsets(pair: Checkpoint) -> None:
     assert list(request.source) == pair.tokenizer(request.text)["input_ids"]
     placed = [token for token in request.tokens if token.start >= 0 and not token.special and token.text in TEXT]
     assert len(placed) > 5
-    assert all(request.text[token.start : token.end] == token.text for token in placed)
+    assert all(TEXT[token.start : token.end] == token.text for token in placed)
+    assert request.tokens[0].start == -1, "the prefix stands in no text"
     assert request.tokens[-1].special
 
 

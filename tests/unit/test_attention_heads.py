@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.attention import combine
-from core.attention.heads import HeadSums, is_punctuation, reach, scores, specials
+from core.attention.heads import HeadSums, is_punctuation, reach, scores
 from core.attention.trace import AttentionMap, MapKind
 from core.attention.views.export import (
     grids_table,
@@ -66,8 +66,20 @@ def test_decoder_rows_are_compared_with_their_allowed_keys() -> None:
 def test_special_tokens_count_together_but_for_the_first() -> None:
     weights = np.full((1, 1, 4, 4), 0.25, dtype=np.float32)
     tokens = ("[CLS]", "a", "[SEP]", "[SEP]")
-    assert _score(AttentionMap("encoder", tokens, tokens, weights), "marks") == pytest.approx(0.5)
+    found = AttentionMap("encoder", tokens, tokens, weights, special_queries=(0, 2, 3), special_keys=(0, 2, 3))
+    assert _score(found, "marks") == pytest.approx(0.5)
     assert "marks" not in scores(_map(ROWS)).grids
+
+
+def test_a_word_that_looks_like_a_special_token_is_a_word() -> None:
+    tokens = ("</s>", "␣a", "</s>")
+    found = scores(AttentionMap("encoder", tokens, tokens, _map(ROWS).weights))
+    assert {"marks", "separators"}.isdisjoint(found.grids)
+    assert float(found.grids["same token"][0, 0]) == pytest.approx((0.2 + 0.0) / 2)
+    # the model's own end of a text is another token than the letters of it
+    found = scores(AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_queries=(2,), special_keys=(2,)))
+    assert float(found.grids["marks"][0, 0]) == pytest.approx((0.2 + 0.1 + 0.4) / 3)
+    assert "same token" not in found.grids
 
 
 def test_cross_maps_have_their_own_scores() -> None:
@@ -100,7 +112,8 @@ def test_other_copies_of_a_token() -> None:
     assert _score(found, "same token") == pytest.approx((0.2 + 0.0) / 2)
     assert scores(found).rows["same token"] == 2
     assert "same token" not in scores(_map(ROWS)).grids
-    assert "same token" not in scores(AttentionMap("encoder", ("[SEP]",) * 3, ("[SEP]",) * 3, _map(ROWS).weights)).grids
+    ends = AttentionMap("encoder", ("[SEP]",) * 3, ("[SEP]",) * 3, _map(ROWS).weights, special_keys=(0, 1, 2))
+    assert "same token" not in scores(ends).grids
 
 
 def test_a_decoder_attends_to_earlier_copies_only() -> None:
@@ -139,11 +152,11 @@ def test_punctuation_is_told_by_its_characters() -> None:
 
 def test_separators_are_shown_where_they_are_not_all_the_marks() -> None:
     tokens = ("a", "<sep>", "<cls>")
-    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights)
+    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_keys=(1, 2))
     assert _score(found, "separators") == pytest.approx((0.3 + 0.1 + 0.6) / 3)
     assert _score(found, "marks") == pytest.approx((0.5 + 0.2 + 1.0) / 3)
     tokens = ("[CLS]", "a", "[SEP]")
-    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights)
+    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_keys=(0, 2))
     assert "separators" not in scores(found).grids
     sums = HeadSums()
     sums.add(found)
@@ -169,10 +182,6 @@ def test_a_query_stream_is_scored_from_its_own_positions() -> None:
     assert found.grids["previous"][0, 0] == pytest.approx(0.75)
     assert found.grids["first"][0, 0] == pytest.approx(0.5)
     assert found.grids["spread"][0, 0] == pytest.approx(np.log(2) / np.log(3) / 2)
-
-
-def test_the_language_that_a_text_opens_with_is_special() -> None:
-    assert specials(("__en__", "▁The", "en_XX", "cat", "__init__", "</s>", "<unk>")) == (0, 2, 5)
 
 
 def test_reach_by_hand() -> None:

@@ -163,8 +163,9 @@ def test_what_was_not_computed_is_told_and_has_a_legend() -> None:
 
 
 def test_special_tokens_and_the_second_sentence_travel() -> None:
-    data = data_of(grid.render(_map(second=3)))
-    assert data["specials"] == {"queries": [0], "keys": [0]}
+    data = data_of(grid.render(_map(second=3, special_queries=(0,), special_keys=(0, 4))))
+    assert data["specials"] == {"queries": [0], "keys": [0, 4]}
+    assert data_of(grid.render(_map()))["specials"] == {"queries": [], "keys": []}
     assert data["second"] == 3
 
 

@@ -110,7 +110,7 @@ TOKENS = ("[CLS]", "the", "cat", "##s", "sat", "[SEP]")
 
 
 def _selection(**values: int | None) -> Selection:
-    return Selection(PageState("attention", dict(values), 1), TOKENS, tag="x")
+    return Selection(PageState("attention", dict(values), 1), TOKENS, special=(0, 5), tag="x")
 
 
 def test_the_link_selects_and_the_default_stays_out_of_it(session: dict[str, Any]) -> None:
@@ -171,7 +171,12 @@ def test_a_token_that_a_shorter_text_lacks_gives_way_to_the_default(session: dic
     [(("it", "was", "it"), 0), (("[CLS]", "␣It", "."), 1), (("a", "␣b", "?"), 1), (("?", "!"), 0), (("[MASK]",), 0)],
 )
 def test_it_or_the_last_word_comes_first(tokens: tuple[str, ...], at: int) -> None:
-    assert usual_token(tokens) == at
+    assert usual_token([token_of(label) for label in tokens]) == at
+
+
+def test_a_special_token_is_not_the_first_choice_and_its_look_alike_is() -> None:
+    tokens = [token_of("a"), token_of("[SEP]"), token_of("[SEP]", special=True)]
+    assert usual_token(tokens) == 1
 
 
 @pytest.mark.parametrize(
@@ -184,7 +189,7 @@ def test_it_or_the_last_word_comes_first(tokens: tuple[str, ...], at: int) -> No
     ],
 )
 def test_a_label_is_read_as_the_token_that_it_was_made_from(token: Token) -> None:
-    read = token_of(token.label)
+    read = token_of(token.label, special=token.special)
     flags = ("special", "continuation", "leading_space")
     assert [getattr(read, flag) for flag in flags] == [getattr(token, flag) for flag in flags]
     assert token.special or read.text == token.text

@@ -271,9 +271,9 @@ def test_the_baseline_of_tags_by_hand() -> None:
 
 def test_the_head_reads_the_first_token_of_each_word() -> None:
     checkpoint, data = tiny_bert(), tags.treebank()
-    pieces, first = first_tokens(checkpoint, data.train[0])
+    tokens, first = first_tokens(checkpoint, data.train[0])
     assert len(first) == len(data.train[0].words)
-    assert not any(pieces[at].startswith("##") for at in first)
+    assert not any(tokens[at].piece.startswith("##") for at in first)
     few = LabeledSet(data.train[:6], data.held_out[:2])
     *_, last = fine_tune(checkpoint, few, Setup(epochs=1))
     assert last.probabilities.shape == (sum(len(example.words) for example in few.held_out), len(few.labels))

@@ -40,6 +40,8 @@ from core.errors import OutOfRange
 from core.language.adapters import through
 from core.language.inputs import Inputs
 from core.language.makers import inputs
+from core.language.tokens import special_positions
+from core.language.types import labels
 from core.lazy import Tensor, torch
 from core.run.prepare import AttentionLayer
 from core.run.run import Kind, Site, run
@@ -71,6 +73,8 @@ class Block:
     source: tuple[str, ...]
     """Labels of the keys of cross-attention; empty without it."""
     steps: tuple[Step, ...]
+    special: tuple[int, ...]
+    """Positions of special tokens in ``tokens``."""
     pre_norm: bool
     """Whether norms are in the sub-layers, not on the residual stream after the sums."""
 
@@ -120,20 +124,15 @@ def blocks(inputs: Inputs, side: Side, numbers: Sequence[int]) -> tuple[Block, .
         (Scene(recorded, checkpoint.model, plan, attn, inputs.task), across[attn.layer] if across else None)
         for attn in (side_layers[number] for number in numbers)
     ]
-    reads = inputs.source_labels if inputs.source and side == "encoder" else inputs.labels
-    source = inputs.source_labels if across else ()
+    reads = inputs.source if inputs.source and side == "encoder" else inputs.tokens
+    special = special_positions(checkpoint.tokenizer, reads)
+    source = labels(inputs.source) if across else ()
     with torch.inference_mode():
         steps = [_steps(*scene, last=scene[0].attn.layer == len(side_layers) - 1) for scene in scenes]
     return tuple(
         Block(
-            scene.attn.stack.type,
-            side,
-            scene.attn.layer,
-            len(side_layers),
-            reads,
-            source,
-            tuple(own_steps),
-            plan.pre_norm,
+            *(scene.attn.stack.type, side, scene.attn.layer, len(side_layers), labels(reads), source),
+            *(tuple(own_steps), special, plan.pre_norm),
         )
         for (scene, _), own_steps in zip(scenes, steps, strict=True)
     )

@@ -33,6 +33,7 @@ from core.language.adapters import through
 from core.language.fill_mask import MaskedText, with_masks
 from core.language.inputs import Inputs
 from core.language.makers import inputs
+from core.language.types import labels
 from core.lazy import Tensor, torch
 
 
@@ -83,7 +84,7 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
         tuple(final_logs.exp().tolist()),
         tuple(int(count) + 1 for count in before),
         logs.shape[-1],
-        question.labels,
+        labels(question.tokens),
         question.position,
     )
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from core.attention.heads import specials
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, check_head
 from core.attention.views.export import Bits, by_head, computed, flags
@@ -70,7 +69,7 @@ def render(
         "signed": signed,
         "queries": [short(token, _TOKEN_CHARS) for token in attention_map.query_tokens],
         "keys": [short(token, _TOKEN_CHARS) for token in attention_map.key_tokens],
-        "specials": {"queries": specials(attention_map.query_tokens), "keys": specials(attention_map.key_tokens)},
+        "specials": {"queries": attention_map.special_queries, "keys": attention_map.special_keys},
         "second": attention_map.second,
         "square": attention_map.query_tokens == attention_map.key_tokens,
         "layer": layer or 0,
@@ -119,7 +118,7 @@ def _style(theme: Name) -> str:
 def _body(attention_map: AttentionMap, signed: bool, bits: Bits, some_unknown: bool) -> str:
     """The markup, which is trusted; the script inserts user text."""
     what = "difference" if signed else "weight"
-    hide = bool(specials(attention_map.query_tokens) or specials(attention_map.key_tokens))
+    hide = bool(attention_map.special_queries or attention_map.special_keys)
     words = content("attention", "all")
     legend = [f'<span id="low"></span> <span id="ramp"></span> <span id="high"></span> {what}']
     legend.append(f'<span class="swatch zero"></span> {escape(words.label("same" if signed else "computed"))}')

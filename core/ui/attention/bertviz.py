@@ -88,7 +88,8 @@ def bertviz_views(view: View) -> None:
         )
 
     drawn = page(first)
-    selection = Selection(state, attention_map.query_tokens, tag=f"{spec.slug}.{attention_map.kind}")
+    tag = f"{spec.slug}.{attention_map.kind}"
+    selection = Selection(state, attention_map.query_tokens, special=attention_map.special_queries, tag=tag)
     selection.chips(view.words.label("queries"), accent=spec.branch)
     framed(
         drawn,

@@ -109,7 +109,7 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         st.session_state[slot] = click.step
     shown = _nearest(str(st.session_state[slot]), slugs)
     state.set(step=None if shown == slugs[0] else shown)
-    selection = Selection(state, block.tokens, tag=f"{spec.slug}.{side}")
+    selection = Selection(state, block.tokens, special=block.special, tag=f"{spec.slug}.{side}")
     selection.chips(view.words.label("tokens"), accent=spec.branch)
     left, right = st.columns([1.2, 1.9], gap="medium")
     with left:

@@ -68,12 +68,10 @@ def other_text(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atten
         view.note("Other text")
         return None
     attention_map = _without_continuation(attention_map, chosen, view)
-    if chosen.task is not None and spec.offers("rewrites"):
-        trace = session.rewritten_trace(spec.slug, text, chosen.task, like=chosen.text)
-        if not attention_map.bidirectional:
-            view.note("One answer")
-    else:
-        trace = session.trace(spec.slug, text, adapters=chosen.adapters)
+    rewrites = spec.family.side == "encoder-decoder"
+    trace = session.trace(spec.slug, text, task=chosen.task, like=chosen.text if rewrites else None)
+    if rewrites and not attention_map.bidirectional:
+        view.note("One answer")
     other = trace.of_kind(attention_map.kind)
     for theirs, ours in (
         (other.key_tokens, attention_map.key_tokens),
@@ -120,8 +118,8 @@ def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atte
         raise InputUnusable(view.words.part("Two sentences"))
     note = view.words.part("Less than one")
     ours, theirs = (
-        replace(session.computed("", word_attention, slug, chosen.text, adapters).attention_map, note=note)
-        for slug, adapters in ((spec.slug, chosen.adapters), (other.slug, None))
+        replace(session.computed("", word_attention, slug, chosen.text, task).attention_map, note=note)
+        for slug, task in ((spec.slug, chosen.task), (other.slug, None))
     )
     return _difference(ours, theirs, view, view.words.part("By words", first=spec.name, second=other.name))
 

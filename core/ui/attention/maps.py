@@ -171,7 +171,8 @@ def all_maps(view: View) -> None:
         return look(layer=layer, head=head, bits=bits)
 
     tokens = len(shown.query_tokens)
-    selection = Selection(state, shown.query_tokens, tag=f"{spec.slug}.{attention_map.kind}.{together}")
+    tag = f"{spec.slug}.{attention_map.kind}.{together}"
+    selection = Selection(state, shown.query_tokens, special=shown.special_queries, tag=tag)
     with row:
         selection.chips(view.words.label("queries"), accent=spec.branch)
     framed(

@@ -151,7 +151,7 @@ def parts_demo(view: DemoView) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             layer = LAYER.with_(high=parts.scores.shape[0]).draw(view.state) - 1
             head = HEAD.with_(high=parts.scores.shape[2]).draw(view.state) - 1
-            selection = Selection(view.state, parts.tokens, usual=first, tag="parts")
+            selection = Selection(view.state, parts.tokens, special=parts.special, usual=first, tag="parts")
             selection.chips(view.words.label("queries"), accent=view.spec.branch)
         _score_maps(view, parts, layer, head, selection)
         _query_row(view, parts, layer, head, selection.at)

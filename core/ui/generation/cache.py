@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from core import anatomy, catalogue, session
-from core.attention.tokens import labels
 from core.content import content
 from core.costs import Shape, cache_bytes, shape_of
 from core.costs.memory import cache_bytes_per_token
@@ -14,6 +13,8 @@ from core.efficiency.growth import bytes_a_token, check, computed
 from core.figures.decoding import SHOWN, cache_map
 from core.figures.labels import in_bytes
 from core.figures.lines import Line, line_alt, line_chart
+from core.language.tokens import describe
+from core.language.types import labels
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.formulas import formula
@@ -40,7 +41,11 @@ def kv_cache(view: View) -> None:
     check(checkpoint)
     size = bytes_a_token(checkpoint.model, start.prompt * 4, start.source)
     if size is not None:
-        _stored(chosen, labels(checkpoint.tokenizer, (start.source or start.prompt)[:SHOWN]), size)
+        _stored(
+            chosen,
+            labels(describe(checkpoint.tokenizer, (start.source or start.prompt)[:SHOWN])),
+            size,
+        )
     view.try_and_notice()
     most = GROW.draw(state)
     lengths = list(range(1, most + 1))

@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.attention.heads import LABELS, HeadScores, is_special, meaning, scores
+from core.attention.heads import LABELS, HeadScores, meaning, scores
 from core.attention.roles import relations, rolefiles
 from core.attention.tokens import short
 from core.attention.trace import AttentionMap, AttentionTrace
@@ -105,7 +105,7 @@ def heads_panel(
         layer = LAYER.with_(high=attention_map.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
         head = HEAD.with_(high=attention_map.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
     state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
-    selection = Selection(state, attention_map.query_tokens, tag=tag)
+    selection = Selection(state, attention_map.query_tokens, special=attention_map.special_queries, tag=tag)
     with tools:
         selection.chips(view.words.label("queries"), accent=branch)
     if shown == "table":
@@ -166,8 +166,10 @@ def _margin(counted: relations.RelationCounts) -> float:
 def _distant_weight(attention_map: AttentionMap, layer: int, head: int) -> float:
     """The mean weight between words that are not neighbors: neither diagonal nor attention sink."""
     rows, columns = (
-        np.array([i for i, token in enumerate(tokens) if i and not is_special(token)], dtype=int)
-        for tokens in (attention_map.query_tokens, attention_map.key_tokens)
+        np.setdiff1d(np.arange(1, count), special)
+        for count, special in zip(
+            attention_map.weights.shape[2:], (attention_map.special_queries, attention_map.special_keys), strict=True
+        )
     )
     weights = attention_map.weights[layer, head][np.ix_(rows, columns)]
     return float((weights * (abs(rows[:, None] - columns[None, :]) > 1)).sum() / max(1, len(rows)))

@@ -10,17 +10,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints, session
-from core.attention.capture import continued
 from core.attention.trace import AttentionTrace
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
 from core.language import adapters
 from core.language.codes import codes_of
+from core.language.makers import inputs
 from core.language.segments import SEGMENT, has_memory
 from core.language.tasks import tasks
 from core.language.text import Count, clean, last_window, window
-from core.language.tokens import max_tokens, remarks, tokenize
+from core.language.tokens import max_tokens
 from core.links import parameters as link
 from core.settings import settings
 from core.ui.links import PageState, store
@@ -75,24 +75,15 @@ class Chosen:
     menu: DeltaGenerator | None = field(default=None, compare=False)
     """The menu of settings, for those of the section."""
 
-    @property
-    def adapters(self) -> str | None:
-        """The task whose adapters are active; None without adapters."""
-        return self.spec.adapters(self.task)
-
     def trace(self, *, vectors: bool = False) -> AttentionTrace:
         """Run the model and trace its attention; ``vectors`` includes queries and keys.
 
         Raises:
             AtlasError: the text does not fit the model, or the model does not support a trace.
         """
-        slug = self.spec.slug
+        more: dict[str, Any] = {"task": self.task, "count": self.count, "vectors": vectors}
         with st.spinner(session.waiting("running-the-model")):
-            if self.spec.offers("continues"):
-                return session.computed("", continued, slug, self.text, self.count, vectors=vectors)
-            if self.spec.offers("rewrites") and self.task is not None:
-                return session.rewritten_trace(slug, self.text, task=self.task, vectors=vectors)
-            return session.trace(slug, self.text, self.second or None, vectors=vectors, adapters=self.adapters)
+            return session.trace(self.spec.slug, self.text, self.second or None, **more)
 
 
 def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = None, most: int | None = None) -> Chosen:
@@ -126,10 +117,9 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = No
     second, count = values.get(SECOND.name, ""), values.get(COUNT.name, 0)
     task = None if values.get(TASK.name) == NONE else values.get(TASK.name)
     part = text_part(spec, state, text, second=second, ahead=count, task=task or "", most=most)
-    checkpoint = session.checkpoint(spec.slug)
-    read = [token for typed in (part, second) if typed for token in tokenize(checkpoint, typed)]
-    for remark in remarks(checkpoint.tokenizer, "" if spec.offers("continues") else text, read):
-        st.caption(plain(remark))
+    given = inputs(session.checkpoint(spec.slug), part, task, second=second, target="", joined=True)
+    for note in given.notes:
+        st.caption(plain(note))
     return Chosen(spec, part, second, task, count, menu)
 
 

@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
-from core.attention.heads import is_special
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.heatmap import heat_map, names
 from core.figures.labels import label, percent
@@ -31,6 +30,7 @@ from core.finetuning.setup import (
 )
 from core.finetuning.setup import EPOCHS as USUAL_EPOCHS
 from core.finetuning.setup import RATE as USUAL_RATE
+from core.language.types import Token, labels
 from core.objectives.example import Cell
 from core.table import Table
 from core.ui.glossary import caption
@@ -134,28 +134,29 @@ def _construction(view: View, spec: CheckpointSpec, data: LabeledSet, last: Epoc
 
 
 def _draw_tokens(
-    view: View, spec: CheckpointSpec, example: Example, tokens: Sequence[str], target: str, setup: Setup
+    view: View, spec: CheckpointSpec, example: Example, tokens: Sequence[Token], target: str, setup: Setup
 ) -> list[int]:
     """One row of tokens; the positions of GPT's tokens."""
     words, pooling = view.words, setup.pooling
     reads = {"first": 0, "last": len(tokens) - 1}.get(pooling)
-    marks = [at for at, token in enumerate(tokens) if token == tokens[-1]] if setup.format != "plain" else []
+    marks = [at for at, token in enumerate(tokens) if token.id == tokens[-1].id] if setup.format != "plain" else []
     roles = dict(zip(marks, (words.label("start"), *[words.label("delimiter")] * (len(marks) - 2)), strict=False))
     roles |= {at: words.label("extract") for at in marks[-1:]}
-    second = tokens.index("[SEP]") if example.second and "[SEP]" in tokens else len(tokens)
+    ends = [at for at, token in enumerate(tokens) if at and token.special]
+    second = ends[0] if example.second and ends else len(tokens)
     second = marks[1] if len(marks) > 2 else second
     cells = [
         Cell(
-            token,
+            token.label,
             target=target or None if at == reads else None,
-            change="special" if is_special(token) or at in roles else "none",
+            change="special" if token.special or at in roles else "none",
             note=roles.get(at, ""),
             segment=int(at > second),
         )
         for at, token in enumerate(tokens)
     ]
     predicted = f". {words.front['readings'][pooling]}: {target}" if target else ""
-    alt = f"{words.label('construction')}: {' '.join(tokens)}{predicted}"
+    alt = f"{words.label('construction')}: {' '.join(labels(tokens))}{predicted}"
     token_picture(cells, "plain", accent(spec.branch), alt=alt)
     return marks
 
@@ -184,7 +185,7 @@ def _pieces(slug: str, example: Example, label: str) -> tuple[tuple[str, ...], t
 
 
 @session.cached()
-def _tokens(slug: str, example: Example, form: Format) -> tuple[str, ...]:
+def _tokens(slug: str, example: Example, form: Format) -> tuple[Token, ...]:
     """The tokens of a text or a pair."""
     from core.finetuning.train import tokens
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
-from core.attention.heads import is_special
 from core.checkpoints.spec import CheckpointSpec
 from core.figures.labels import percent
 from core.figures.lines import Line, line_alt, line_chart
@@ -85,12 +84,12 @@ def draw_answer(
     marks = {passage.at[first]: "start", passage.at[last]: "end" if first < last else "start, end"}
     cells = [
         Cell(
-            piece,
+            token.label,
             target=marks.get(n),
-            change="special" if is_special(piece) else "none",
+            change="special" if token.special else "none",
             segment=int(n in passage.at),
         )
-        for n, piece in enumerate(passage.pieces)
+        for n, token in enumerate(passage.tokens)
     ]
     alt = f"{example.text} {example.second} {words.label('predicted')}: {predicted}. {words.label('truth')}: {right}"
     token_picture(cells, style(session.checkpoint(spec.slug).tokenizer), accent(spec.branch), alt=alt)
@@ -98,7 +97,7 @@ def draw_answer(
     view.note(verdict, chance=percent(chance), answer=right)
     if scores[:, 0].argmax() > scores[:, 1].argmax():
         view.note("Invalid")
-    tokens = [passage.pieces[n] for n in passage.at]
+    tokens = [passage.tokens[n].label for n in passage.at]
     lines = [
         Line(words.label(name), list(range(len(tokens))), scores[:, column].tolist(), color, dash)
         for column, (name, color, dash) in enumerate(

@@ -9,12 +9,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
-from core.attention.heads import is_special
 from core.checkpoints.spec import CheckpointSpec
 from core.finetuning import tags
 from core.finetuning.examples import Example, LabeledSet
 from core.finetuning.setup import Setup, usual_pooling
 from core.language.tokens import style
+from core.language.types import Token
 from core.objectives.example import Cell
 from core.table import Table
 from core.ui.objectives.picture import picture as token_picture
@@ -48,13 +48,13 @@ def token_labels(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
 
 def draw_tagged(view: View, spec: CheckpointSpec, example: Example, predicted: Sequence[str]) -> None:
     """A sentence token by token, with the tag predicted at the first token of each word."""
-    pieces, first = _first_tokens(spec.slug, example)
+    tokens, first = _first_tokens(spec.slug, example)
     cells = []
-    for number, piece in enumerate(pieces):
+    for number, token in enumerate(tokens):
         word = first.index(number) if number in first else None
         tag, truth = (None, None) if word is None else (predicted[word], example.targets[word])
         note = view.words.part("Wrong", tag=truth) if tag and truth and tag != truth else ""
-        cells.append(Cell(piece, target=tag, change="special" if is_special(piece) else "none", note=note))
+        cells.append(Cell(token.piece, target=tag, change="special" if token.special else "none", note=note))
     alt = f"{view.words.label('construction')}: " + ", ".join(
         f"{word} {tag}" for word, tag in zip(example.words, predicted, strict=False)
     )
@@ -62,7 +62,7 @@ def draw_tagged(view: View, spec: CheckpointSpec, example: Example, predicted: S
 
 
 @session.cached()
-def _first_tokens(slug: str, example: Example) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _first_tokens(slug: str, example: Example) -> tuple[tuple[Token, ...], tuple[int, ...]]:
     """The tokens of a sentence, and of each word the position of its first."""
     from core.finetuning.train import first_tokens
 
