@@ -65,10 +65,8 @@ def inputs(
     """
     if second and second.strip():
         made = replace(two_texts(checkpoint, text, second), task=task)
-    elif checkpoint.spec.family.side == "encoder-decoder":
-        made = _with_output(checkpoint, text, task, step, target)
     else:
-        made = MAKERS[checkpoint.spec.kind](checkpoint, text, task, step)
+        made = MAKERS[checkpoint.spec.kind](checkpoint, text, task, step, target)
     mask = checkpoint.tokenizer.mask_token_id
     if all(token.special and token.start < 0 and token.id != mask for token in made.of_text):
         raise InputEmpty("The tokenizer gives no token for this text. Type a few words, or choose a sample.")
@@ -93,7 +91,7 @@ def check_size(checkpoint: Checkpoint, count: int, *, joined: bool = False) -> N
 
 def two_texts(checkpoint: Checkpoint, first: str, second: str) -> Inputs:
     """Two texts as the tokenizer joins them; errors as of :func:`inputs`."""
-    if checkpoint.spec.family.side != "encoder":
+    if checkpoint.spec.family.streams[0] != "encoder" or checkpoint.spec.offers("rewrites"):
         raise InputUnusable(f"{checkpoint.spec.name} reads one text. Leave the second one empty.")
     tokenizer = checkpoint.tokenizer
     texts, notes = [], list[str]()
@@ -122,7 +120,7 @@ def _second(
     return starts[-1] if starts else None
 
 
-def _masked(checkpoint: Checkpoint, text: str, task: str | None, step: int | None) -> Inputs:
+def _masked(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
     if step is None and checkpoint.tokenizer.mask_token is None:
         return _plain(checkpoint, text)
     return with_masks(checkpoint, prepare(checkpoint, text), asked=step is not None)
@@ -135,7 +133,7 @@ def _plain(checkpoint: Checkpoint, text: str) -> Inputs:
     return one_text(checkpoint, tokens, text=text)
 
 
-def _with_replacements(checkpoint: Checkpoint, text: str, task: str | None, step: int | None) -> Inputs:
+def _detected(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
     made = _plain(checkpoint, text)
     if step is None:
         return made
@@ -144,7 +142,7 @@ def _with_replacements(checkpoint: Checkpoint, text: str, task: str | None, step
     return replace(made, positions=(max(ordinary, key=chances.__getitem__),), answers=DISCRIMINATOR_CLASSES)
 
 
-def _prompt(checkpoint: Checkpoint, text: str, task: str | None, step: int | None) -> Inputs:
+def _prompt(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
     tokens = prompt_tokens(checkpoint, text)
     return one_text(checkpoint, tokens, [len(tokens) - 1], clean(text, newlines=True))
 
@@ -170,18 +168,19 @@ def _with_output(checkpoint: Checkpoint, text: str, task: str | None, step: int 
     return pair(checkpoint, request.tokens, [*request.prompt, *output], text=typed)
 
 
-def _classified(checkpoint: Checkpoint, text: str, task: str | None, step: int | None) -> Inputs:
+def _classified(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
     if task is None and step is None:
-        return _masked(checkpoint, text, task, step)
+        return _masked(checkpoint, text, task, step, target)
     return adapters.prepare(checkpoint, text, task or adapters.tasks(checkpoint)[0].slug)
 
 
-Maker = Callable[[Checkpoint, str, str | None, int | None], Inputs]
+Maker = Callable[[Checkpoint, str, str | None, int | None, str | None], Inputs]
 MAKERS: dict[Kind, Maker] = {
     "masked-lm": _masked,
     "permutation-lm": _masked,
-    "replaced-token": _with_replacements,
+    "replaced-token": _detected,
     "causal-lm": _prompt,
+    "seq2seq-lm": _with_output,
     "adapters": _classified,
 }
 """By family; arguments as of :func:`inputs`."""

@@ -173,7 +173,7 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     """
     filler = next(token for token in inputs_of(checkpoint, "a").of_text if not token.special)
     fillers = [filler] * min(MOST, max_tokens(checkpoint) or MOST)
-    rewrites = checkpoint.spec.family.side == "encoder-decoder"
+    rewrites = checkpoint.spec.offers("rewrites")
     given = pair(checkpoint, fillers, [filler.id]) if rewrites else one_text(checkpoint, fillers)
     for step in embedding_of(given):
         if step.name == "position":

@@ -26,7 +26,7 @@ def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionT
     if clean(text) != text:
         raise InputEmpty("This sentence has characters that are removed before a model reads it. Replace them.")
     tokens = tokenize(checkpoint, text)
-    if checkpoint.spec.family.side != "encoder-decoder":
+    if not checkpoint.spec.offers("rewrites"):
         return trace_of(one_text(checkpoint, tokens)), align(sentence, tokens)
     if (start := start_token(model)) is None:
         raise NoAttentionMatrix("This model does not say which token its decoder starts with.")

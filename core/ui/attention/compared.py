@@ -68,7 +68,7 @@ def other_text(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atten
         view.note("Other text")
         return None
     attention_map = _without_continuation(attention_map, chosen, view)
-    rewrites = spec.family.side == "encoder-decoder"
+    rewrites = spec.offers("rewrites")
     trace = session.trace(spec.slug, text, task=chosen.task, like=chosen.text if rewrites else None)
     if rewrites and not attention_map.bidirectional:
         view.note("One answer")
