@@ -17,7 +17,7 @@ import streamlit as st
 
 from core.links.parameters import Value
 from core.ui.links import PageState, instead, store
-from core.ui.param import Carried
+from core.ui.param import Param
 
 T = TypeVar("T", bound=Value)
 
@@ -28,7 +28,7 @@ class Slot(Generic[T]):
     def __init__(
         self,
         state: PageState,
-        param: Carried,
+        param: Param[Any],
         default: T,
         *,
         owner: object = "",

@@ -122,7 +122,7 @@ def test_settings_change_the_texts() -> None:
     assert menus(banned)[0] == "Settings (2 changed)"
     step = opened(tab="step", first="top_k-40", along="2", rule="top_p")
     assert menus(step)[0] == "Settings (2 changed)"
-    step.selectbox(key="generation.1.along").set_value(0).run()
+    step.selectbox(key="generation.1.along").set_value("1").run()
     assert menus(step)[0] == "Settings (1 changed)"
 
 

@@ -12,9 +12,9 @@ from tests.app.history import back
 
 SCRIPT = """
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 from core.links import parameters, register
 from core.ui.links import close_page, open_page
-from core.ui.page import PagesManager
 from core.ui.param import Carried
 from core.ui.slot import Slot
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -16,23 +17,32 @@ from core.figures.attention import effect_grid
 from core.figures.heads import sharp_and_idle
 from core.figures.labels import percent
 from core.figures.predictions import bars_alt, prediction_bars
-from core.links import parameters as link
 from core.table import Table
 from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
-from core.ui.glossary import warning
 from core.ui.heads.panel import KINDS, MAP
 from core.ui.heads.text import TASK, draw_task
 from core.ui.links import page_link
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, offer_table
-from core.ui.param import Carried
+from core.ui.param import Words
 from core.ui.section import Section, View
 from core.ui.selection import clicks
 
 Effects = dict[str, HeadEffect]
 """By the code of their head, the largest effect first."""
+Put = Callable[[list[str]], None]
+"""Ablates the heads of these codes alone; a callback."""
 
-OFF = Carried(name="off", label="Ablated heads", as_=link.Words(most=300))
+OFF = Words(
+    name="off",
+    label="Ablated heads",
+    options={},
+    most=2_000,
+    style="menu",
+    may_be_empty=True,
+    as_chosen=True,
+    placeholder="none",
+)
 STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Query stream"}
 """The streams of an XLNet in which a head is ablated."""
 
@@ -48,8 +58,14 @@ def head_ablation(view: View) -> None:
     effects = {_code(effect.head): effect for effect in ranked}
     present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
     kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}
-    slot = _ablated(effects, kinds, spec, view)
-    ablated = tuple(effects[code].head for code in st.session_state[slot])
+    names = {
+        code: (f"{kinds[effect.head.kind]}, " if len(kinds) > 1 else "") + _name(effect.head)
+        for code, effect in sorted(effects.items(), key=lambda item: item[1].head)
+    }
+    # without codes in the link, the head of the largest effect is ablated as an example
+    off = OFF.with_(options=names, default=(next(iter(effects)),))
+    ablated = tuple(effects[code].head for code in off.standing(state, off.slot(spec.slug)))
+    put = partial(off.put, state.key(off.slot(spec.slug)))
     ablation = session.computed("running-the-model-without-them", ablate, spec.slug, text, ablated, task=task)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
@@ -58,17 +74,11 @@ def head_ablation(view: View) -> None:
             help = view.words.part("Streams") if streams else None
             kind = MAP.with_(options=kinds, default=kind, help=help).draw(state, tag=f"off.{spec.slug}")
         shown_effects = {code: effect for code, effect in effects.items() if effect.head.kind == kind}
-        _grid(shown_effects, kinds[kind], ablated, slot, spec, view)
-        _buttons(shown_effects, ablated, slot, view)
+        _grid(shown_effects, kinds[kind], ablated, put, spec, view)
+        _buttons(shown_effects, ablated, put, view)
     with right:
         _answers(ablation, spec, view, task, text)
-    names = {code: (f"{kinds[e.head.kind]}, " if len(kinds) > 1 else "") + _name(e.head) for code, e in effects.items()}
-    options = sorted(effects, key=lambda code: effects[code].head)
-    st.multiselect(
-        OFF.label, options, format_func=names.__getitem__, key=slot, persist_state="page", placeholder="none"
-    )
-    now = tuple(st.session_state[slot])
-    state.set(off=None if now == (next(iter(effects)),) else now)
+    off.draw(state, tag=spec.slug)
     view.try_and_notice()
     _sharp(shown_effects, spec, view)
     rows = []
@@ -85,25 +95,6 @@ def head_ablation(view: View) -> None:
         }
         rows.append(row)
     offer_table(state, Table.from_records(rows), view.words.label("table"), "bits-lost")
-
-
-def _ablated(effects: Effects, kinds: dict[str, str], spec: CheckpointSpec, view: View) -> str:
-    """The session key of the ablated heads' codes, initialized from the link.
-
-    Without codes in the link, the head of the largest effect is ablated as an example.
-    """
-    slot = view.state.key(f"off.heads.{spec.slug}")
-    if slot not in st.session_state:
-        example, effect = next(iter(effects.items()))
-        linked = view.state.words(OFF.name)
-        linked = (example,) if linked is None else linked
-        st.session_state[slot] = [code for code in linked if code in effects]
-        if missing := [code for code in linked if code not in effects]:
-            kind, head = kinds[effect.head.kind].lower(), _name(effect.head)
-            notation = view.words.part("Notation", example=example, kind=kind, head=head)
-            quoted = ", ".join(missing)[:60]
-            warning(f"The link ablates “{quoted}”, which this model lacks. {notation}", icon=":material/link_off:")
-    return slot
 
 
 def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | None, text: str) -> None:
@@ -136,7 +127,7 @@ def _answers(ablation: Ablation, spec: CheckpointSpec, view: View, task: str | N
     st.markdown(f"{sentence}.")
 
 
-def _grid(effects: Effects, title: str, ablated: tuple[Head, ...], slot: str, spec: CheckpointSpec, view: View) -> None:
+def _grid(effects: Effects, title: str, ablated: tuple[Head, ...], put: Put, spec: CheckpointSpec, view: View) -> None:
     """Draw the change in bits (KL) without each head of one kind; a click ablates a head, or restores it."""
     heads = [effect.head for effect in effects.values()]
     bits = np.zeros((1 + max(head.layer for head in heads), 1 + max(head.head for head in heads)), dtype=np.float32)
@@ -163,13 +154,13 @@ def _grid(effects: Effects, title: str, ablated: tuple[Head, ...], slot: str, sp
 
     def switch(at: int) -> None:
         layer, head = divmod(at, columns)
-        code, now = f"{kind[0]}{layer + 1}-{head + 1}", st.session_state[slot]
-        st.session_state[slot] = [other for other in now if other != code] if code in now else [*now, code]
+        code, now = f"{kind[0]}{layer + 1}-{head + 1}", list(map(_code, ablated))
+        put([other for other in now if other != code] if code in now else [*now, code])
 
     panel.draw(view.state, **clicks(panel.key(view.state), bits.size, switch))
 
 
-def _buttons(effects: Effects, ablated: tuple[Head, ...], slot: str, view: View) -> None:
+def _buttons(effects: Effects, ablated: tuple[Head, ...], put: Put, view: View) -> None:
     """Draw buttons that ablate exactly the heads they name."""
     heads = sorted(effect.head for effect in effects.values())
     most = next(iter(effects.values())).head
@@ -177,8 +168,8 @@ def _buttons(effects: Effects, ablated: tuple[Head, ...], slot: str, view: View)
     others = [head for head in heads if head not in ablated]
 
     def button(label: str, name: str, to_ablate: list[Head], disabled: bool = False, help: str | None = None) -> None:
-        key, change = view.state.key(f"off.{name}"), {slot: list(map(_code, to_ablate))}
-        st.button(label, key=key, on_click=st.session_state.update, args=(change,), disabled=disabled, help=help)
+        key, codes = view.state.key(f"off.{name}"), list(map(_code, to_ablate))
+        st.button(label, key=key, on_click=put, args=(codes,), disabled=disabled, help=help)
 
     with st.container(horizontal=True):
         button(f"Largest effect: {_code(most)[1:]}", "most", [most])

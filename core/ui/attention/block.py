@@ -42,6 +42,7 @@ from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.selection import TOKEN, Selection
+from core.ui.slot import Slot
 
 SIDE = Choice(name="side", label="Side", options={"encoder": "Encoder", "decoder": "Decoder"}, style="row")
 STEP = Carried(name="step", label="Step", as_=link.Choice())
@@ -98,17 +99,14 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
     block = session.computed("running-the-model", block_of, spec.slug, part, layer, side, task)
     hang = wires(block.steps)
     slugs = [wire.slug for wire in hang]
-    slot, key = state.key(f"block.step.{spec.slug}"), state.key(f"block.list.{spec.slug}")
-    if slot not in st.session_state:
-        wanted = state.text(STEP.name, slugs[0])
-        if wanted not in slugs:
-            instead(state, f"There is no step “{wanted[:60]}” in this block. It shows “{_nearest(wanted, slugs)}”.")
-        st.session_state[slot] = wanted
+    slot = Slot(state, STEP, slugs[0], owner=slugs, carry=lambda former, step: _nearest(step, slugs))
+    if (shown := _nearest(slot.get(), slugs)) != slot.get():
+        instead(state, f"There is no step “{slot.get()[:60]}” in this block. It shows “{shown}”.")
+    key = state.key(f"block.list.{spec.slug}")
     click = STEPS.sent(key)
     if click is not None and click.step in slugs:
-        st.session_state[slot] = click.step
-    shown = _nearest(str(st.session_state[slot]), slugs)
-    state.set(step=None if shown == slugs[0] else shown)
+        shown = click.step
+    slot.set(shown)
     selection = Selection(state, block.tokens, special=block.special, tag=f"{spec.slug}.{side}")
     selection.chips(view.words.label("tokens"), accent=spec.branch)
     left, right = st.columns([1.2, 1.9], gap="medium")

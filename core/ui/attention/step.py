@@ -27,6 +27,7 @@ from core.ui.page import accent, bare, plain, presenting, theme
 from core.ui.panel import Panel
 from core.ui.section import View
 from core.ui.selection import Selection
+from core.ui.slot import Slot
 
 PARTS = {
     "embedding": "Embedding",
@@ -75,11 +76,11 @@ def draw_step(
     spec: CheckpointSpec,
     view: View,
     *,
-    slot: str,
+    slot: Slot[str],
     sparse: bool,
     selection: Selection,
 ) -> None:
-    """Draw step ``at``; reads and writes head. The buttons put another step's slug into the session's ``slot``.
+    """Draw step ``at``; reads and writes head. The buttons set ``slot`` to another step's slug.
 
     Args:
         sparse: whether the model computes no score where the mask forbids one.
@@ -94,12 +95,11 @@ def draw_step(
             if heads > 1:
                 menu = HEAD.with_(high=heads, format="Head %d", width=116, hide_label=True)
                 head = menu.draw(state, tag=f"{spec.slug}.{heads}") - 1
-            change = st.session_state.__setitem__
             # in a frame the list of steps does it: the page around it may have a Next of its own
             for label, to in () if bare() else (("Back", at - 1), ("Next", at + 1)):
                 there = 0 <= to < len(wires)
-                go = (slot, wires[to].slug if there else "")
-                st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=change, args=go)
+                slug = wires[to].slug if there else ""
+                st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=slot.set, args=(slug,))
     words = step_text(step)
     if presenting():
         view.line(words.text)

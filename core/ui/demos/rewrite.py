@@ -30,7 +30,7 @@ from core.ui.demos.cover import STEP, step_of, switch, text_uncovered, words_rec
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, Menu, every_sample, paragraph, sample_pills, task_samples, underlined
 from core.ui.glossary import sentences
-from core.ui.links import PageState, page_link
+from core.ui.links import page_link
 from core.ui.page import plain, theme
 from core.ui.param import Choice, Integer, Seed, Text, differing, settings_popover
 from core.ui.picker import interval
@@ -220,8 +220,9 @@ def draw_rewriting(view: DemoView) -> None:
         length = LENGTH.with_(default=BYTES) if task.respells else LENGTH  # 40 bytes would be too few for a sentence
         samples = task_samples(task)
         box = TEXT.with_(default=samples[0], sentence="plain" if samples == every_sample()["en"] else "")
-        _another_task(state, box, task)
-        sample_pills(state, "Samples", [(sample,) for sample in samples], box)
+        replaced = {sample for texts in every_sample().values() for sample in texts}  # another task has its own
+        Slot(state, box, box.default, owner=task.slug, carry=lambda former, text: None if text in replaced else text)
+        sample_pills(state, "Samples", [(sample,) for sample in samples], box, tag=task.slug)
         rates = rate_of(view, task, kind)
         changed = decoding_changed(state, length) + differing(state, LAYER, HEAD) + differing(state, *rates, tag=kind)
         menu = settings_popover(state, changed)
@@ -231,7 +232,7 @@ def draw_rewriting(view: DemoView) -> None:
         rate = next((control.draw(state, tag=kind) / 100 for control in rates), None)
     left, right = st.columns(2, gap="medium")
     with left:
-        typed = box.draw(state)
+        typed = box.draw(state, tag=task.slug)
         source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind, rate)
     original = clean(typed, MAX_CHARS)
     request = translate.prepare(checkpoint, source, task.slug)
@@ -280,15 +281,6 @@ def _corruption_menu(view: DemoView, task: Task) -> str:
     names = view.words.front["corruptions"]
     options = {kind: names[kind] for kind in (*kinds, NO_CORRUPTION)}
     return view.control(DAMAGE, tag=f"{task.denoises}.{task.respells}", options=options, default=kinds[0])
-
-
-def _another_task(state: PageState, box: Text, task: Task) -> None:
-    """Replace a sample in the text box by the new task's."""
-    slot, owner = state.key(box.name), state.key("text.task")
-    stands = any(st.session_state.get(slot, box.value(state)) in samples for samples in every_sample().values())
-    if st.session_state.get(owner, task.slug) != task.slug and stands:
-        st.session_state[slot] = box.default
-    st.session_state[owner] = task.slug
 
 
 def _corrupted(view: DemoView, task: Task, typed: str, kind: str, rate: float | None) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -107,6 +109,13 @@ def setup(view: View, *, length: bool = True, also: int = 0, prompt: str = PROMP
     return Setup(view, spec, text, task, menu, common)
 
 
+def number_control(name: str, number: Number, **fields: Any) -> param.Control[Any]:
+    """The control of a parameter of a rule, in a box or, with ``style``, on a slider."""
+    make: type[param.Integer] | type[param.Real] = param.Integer if number.whole else param.Real
+    bounds: dict[str, Any] = {"default": number.start, "low": number.low, "high": number.high, "step": number.step}
+    return make(name=name, label=number.name, **bounds, **fields)
+
+
 def number_box(number: Number, value: float, key: str) -> float:
     if number.whole:
         return float(
@@ -136,14 +145,9 @@ def _task(spec: CheckpointSpec, state: PageState, prompt: str) -> tuple[str | No
 
 def _text(state: PageState, sample: str, task: str | None, prompt: str) -> str:
     """The prompt; a typed text stays, an unchanged sample is replaced by the new task's."""
-    box, shown = state.key(TEXT.name), state.key("text.sample")
-    before = st.session_state.get(shown)
-    if before not in (None, sample) and st.session_state.get(box) == before:
-        st.session_state[box] = sample
-    st.session_state[shown] = sample
     sentence = "plain" if sample in (prompt, every_sample()["en"][0]) else ""  # an English one
     label = TEXT.label if task is None else "Source text"
-    return TEXT.with_(label=label, default=sample, sentence=sentence).draw(state)
+    return TEXT.with_(label=label, default=sample, sentence=sentence).draw(state, tag=str(crc32(sample.encode())))
 
 
 def _settings(state: PageState, length: bool, also: int) -> tuple[DeltaGenerator, Decoding]:

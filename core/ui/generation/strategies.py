@@ -112,7 +112,7 @@ def _add(state: PageState, cards: Sequence[Card]) -> None:
 def _use(state: PageState, words: Sequence[str], along: int | None = None) -> None:
     """Replace the cards, and restart all widgets; a callback."""
     if along is not None:
-        state.set(along=along)
+        state.set(along=None if along == 1 else str(along))
     take_up(state.page, {**state.values, RULES.name: tuple(words)}, state.memory)
 
 
@@ -145,7 +145,7 @@ def _controls(state: PageState, cards: Sequence[Card], shown: Sequence[Card], nu
             number_box(bounded, card.value, f"{key}.{card.kind}")
         if card.kind in TRUNCATIONS:
             number_box(TEMPERATURE, card.temperature, f"{key}.{card.kind}.temperature")
-        words, along = [format_card(other) for other in shown], state.number("along", 1)
+        words, along = [format_card(other) for other in shown], int(state.text("along", "1"))
         # the section of one step stays at the text that it showed
         along = along - 1 if along > number + 1 else min(along, len(shown) - 1)
         st.button(

@@ -21,6 +21,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer, Seed, settings_menu
 from core.ui.section import Section, View
+from core.ui.slot import Slot
 from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
 from core.ui.vectors.layers import PARAMS, contextuality
@@ -69,13 +70,11 @@ def one_word(view: View) -> None:
             view.note("Few points", fewest=FEWEST)
         _points(view, vectors, planes, stop, spec)
     view.try_and_notice()
-    slot = state.key("details")
-    first = state.memory.setdefault(slot, SHOW.value(state))
-    show = st.session_state.get(slot, first)
-    state.set(show=None if show == SHOW.default else show)
+    show = Slot(state, SHOW, "near")
+    first = state.memory.setdefault("details", show.get())
     for slug, title in DETAILS.items():
-        opened = partial(st.session_state.__setitem__, slot, slug)
-        box = st.expander(title, expanded=slug == first, key=f"{slot}.{slug}", on_change=opened)
+        opened = partial(show.set, slug)
+        box = st.expander(title, expanded=slug == first, key=f"{show.key}.{slug}", on_change=opened)
         if box.open:
             with box:
                 if slug == "near":
