@@ -16,14 +16,13 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.language.tokens import describe
 from core.language.types import labels
 from core.table import Table
-from core.ui.export import download_csv
 from core.ui.formulas import formula
 from core.ui.generation.setup import SHARED, Setup, setup
+from core.ui.grid import Column, Grid
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer, Words
 from core.ui.section import Section, View
-from core.ui.tables import TableRow, TextTable, text_table
 from core.words import counted
 
 AT = Integer(name="at", label="Token that is computed", low=1, high=SHOWN, style="slider", width=420)
@@ -109,20 +108,18 @@ def _published(view: View) -> None:
     if not chosen:
         view.note("None chosen")
         return
-    stored = [
-        (cache_bytes_per_token(shapes[name]), cache_bytes(shapes[name], length, source=length)) for name in chosen
-    ]
-    rows: list[TableRow] = [
-        (names[name], _layout(shapes[name].main), in_bytes(each), in_bytes(total))
-        for name, (each, total) in zip(chosen, stored, strict=True)
-    ]
-    headings = ("Model", "Cached per token", "Bytes per token", counted(length, "token"))
-    text_table(TextTable(headings, rows, words.label("published"), (24, 38, 18, 20), (2, 3)))
-    records = [
-        {"model": name, "bytes per token": each, "tokens": length, "bytes": total}
-        for name, (each, total) in zip(chosen, stored, strict=True)
-    ]
-    download_csv(Table.from_records(records), "kv-cache-sizes", view.state.key("cache.csv"))
+
+    def stored(name: str) -> float:
+        return cache_bytes(shapes[name], length, source=length)
+
+    columns: tuple[Column[str], ...] = (
+        Column("Model", lambda name: name, names.__getitem__, 24),
+        Column("Cached per token", lambda name: None, width=38, name="", cell=lambda name: _layout(shapes[name].main)),
+        Column("Bytes per token", lambda name: cache_bytes_per_token(shapes[name]), in_bytes, 18),
+        Column("tokens", lambda name: length),
+        Column(counted(length, "token"), stored, in_bytes, 20, "bytes"),
+    )
+    Grid(words.label("published"), columns, chosen).draw("kv-cache-sizes", view.state.key("cache.csv"))
     formula("cache")
 
 

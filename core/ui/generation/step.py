@@ -20,17 +20,16 @@ from core.links import parameters as link
 from core.table import Table
 from core.ui.demos.cover import COVER, STEP, step_of, switch, token_verdict, uncovered, walk
 from core.ui.demos.steps import step_chips
-from core.ui.export import download_csv
 from core.ui.generation.colored import plain_html, text_html
 from core.ui.generation.setup import RULES, SHARED, Setup, number_box, number_control, setup
 from core.ui.generation.streaming import Canvas, generate_all
 from core.ui.glossary import terms
+from core.ui.grid import Column, Grid
 from core.ui.links import PageState, instead
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, differing
 from core.ui.section import Section, View
-from core.ui.tables import TableRow, TextTable, text_table
 from core.words import visible
 
 RULE = Choice(
@@ -217,34 +216,26 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
         view.how_it_works(f"Formula: {around.rule}", notes=[f"Paper: {around.rule}"])
 
 
+def _with_value(of: RuleSummary) -> str:
+    return f"{PROCESSORS[of.rule][0]}, {of.value:g}"
+
+
+_SUMMARY: tuple[Column[RuleSummary], ...] = (
+    Column("Logits processor", lambda of: PROCESSORS[of.rule][0], width=30, cell=_with_value),
+    Column("number", lambda of: of.value),
+    Column("Candidates left", lambda of: of.remaining, width=22, cell=lambda of: f"{of.remaining:,} of {of.of:,}"),
+    Column("of", lambda of: of.of),
+    Column("Their probability before", lambda of: of.mass, percent, 22),
+    Column("Entropy before", lambda of: of.entropy, "{:.2f} bits".format, 13),
+    Column("after", lambda of: of.entropy_after, "{:.2f} bits".format, 13, "entropy after"),
+)
+
+
 def _every_rule(view: View, results: Sequence[RuleSummary], at: int) -> None:
-    rows: list[TableRow] = [
-        (
-            f"{PROCESSORS[around.rule][0]}, {around.value:g}",
-            f"{around.remaining:,} of {around.of:,}",
-            percent(around.mass),
-            f"{around.entropy:.2f} → {around.entropy_after:.2f} bits",
-        )
-        for around in results
-    ]
     title = view.words.part("Every", step=at + 1)
     st.subheader(terms(title), anchor=False)
-    headings = ("Logits processor", "Candidates left", "Their probability before", "Entropy")
-    text_table(TextTable(headings, rows, title, (34, 22, 22, 22), (1, 2, 3)))
-    records = [
-        {
-            "logits processor": PROCESSORS[around.rule][0],
-            "number": around.value,
-            "step": at + 1,
-            "candidates left": around.remaining,
-            "of": around.of,
-            "their probability before": around.mass,
-            "entropy before": around.entropy,
-            "entropy after": around.entropy_after,
-        }
-        for around in results
-    ]
-    download_csv(Table.from_records(records), "every-rule", view.state.key("rules.csv"))
+    step: Column[RuleSummary] = Column("step", lambda of: at + 1)
+    Grid(title, (*_SUMMARY, step), results).draw("every-rule", view.state.key("rules.csv"))
 
 
 ONE_STEP = Section("step", one_step, (*SHARED, RULE, VALUE, FIRST, ALONG, STEP, COVER))

@@ -25,16 +25,16 @@ from core.language.generate import Summary, summary
 from core.language.types import GenerationStep
 from core.table import Table
 from core.ui.demos.steps import how_it_ended
-from core.ui.export import download_csv, download_html, heading, html_page
+from core.ui.export import download_html, heading, html_page
 from core.ui.generation.colored import COLORS, bits_legend, plain_html, text_html
 from core.ui.generation.setup import RULES, SHARED, number_box, setup
 from core.ui.generation.streaming import Canvas, generate_all
 from core.ui.glossary import terms
+from core.ui.grid import Column, Grid
 from core.ui.links import PageState, instead, take_up
 from core.ui.panel import offer_table
 from core.ui.param import Choice, differing
 from core.ui.section import Section, View
-from core.ui.tables import TableRow, TextTable, text_table
 from core.words import visible
 
 T = TypeVar("T")
@@ -180,36 +180,30 @@ def _numbers(view: View, measures: Summary) -> str:
     )
 
 
+def minus(value: float) -> str:
+    """A number with two decimals and a typographic minus sign."""
+    return f"{value:.2f}".replace("-", "−")
+
+
+_MEASURES: tuple[Column[tuple[Card, Summary]], ...] = (
+    Column("Strategy", lambda row: format_card(row[0]), width=13, cell=lambda row: row[0].name),
+    Column("Tokens", lambda row: row[1].tokens, width=8),
+    Column("Mean log p", lambda row: row[1].mean_log, minus, 8),
+    Column("Perplexity", lambda row: row[1].perplexity, ".3g", 12),
+    Column("Mean entropy", lambda row: row[1].entropy, "{:.1f} bits".format, 10, "mean entropy in bits"),
+    Column(
+        "Candidates", lambda row: None if row[0].kind == "beam" else row[1].remaining, ",.0f", 13, "candidates left"
+    ),
+    Column("Repeated 1-grams", lambda row: row[1].repeated[0], percent, 12),
+    Column("2-grams", lambda row: row[1].repeated[1], percent, 8, "repeated 2-grams"),
+    Column("3-grams", lambda row: row[1].repeated[2], percent, 8, "repeated 3-grams"),
+    Column("4-grams", lambda row: row[1].repeated[3], percent, 8, "repeated 4-grams"),
+)
+
+
 def _measures(view: View, cards: Sequence[Card], summaries: Sequence[Summary]) -> None:
-    n_grams = ("Repeated 1-grams", "2-grams", "3-grams", "4-grams")
-    headings = ("Strategy", "Tokens", "Mean log p", "Perplexity", "Mean entropy", "Candidates", *n_grams)
-    rows: list[TableRow] = [
-        (
-            card.name,
-            str(measures.tokens),
-            "–" if measures.mean_log is None else minus(measures.mean_log),
-            "–" if measures.perplexity is None else f"{measures.perplexity:.3g}",
-            "–" if measures.entropy is None else f"{measures.entropy:.1f} bits",
-            "–" if measures.remaining is None or card.kind == "beam" else f"{measures.remaining:,.0f}",
-            *map(percent, measures.repeated),
-        )
-        for card, measures in zip(cards, summaries, strict=True)
-    ]
-    widths = (13, 8, 8, 12, 10, 13, 12, 8, 8, 8)
-    text_table(TextTable(headings, rows, "Measures of the texts", widths, tuple(range(1, 10))))
-    records = [
-        {
-            "strategy": format_card(card),
-            "tokens": measures.tokens,
-            "mean log p": measures.mean_log,
-            "perplexity": measures.perplexity,
-            "mean entropy in bits": measures.entropy,
-            "candidates left": measures.remaining,
-        }
-        | {f"repeated {n}-grams": share for n, share in enumerate(measures.repeated, 1)}
-        for card, measures in zip(cards, summaries, strict=True)
-    ]
-    download_csv(Table.from_records(records), "side-by-side", view.state.key("measures.csv"), of="measures")
+    rows = list(zip(cards, summaries, strict=True))
+    Grid("Measures of the texts", _MEASURES, rows).draw("side-by-side", view.state.key("measures.csv"), of="measures")
     view.note("Measures")
 
 
@@ -234,11 +228,6 @@ def _steps_table(state: PageState, cards: Sequence[Card], texts: Sequence[Sequen
     if records:
         table = Table.from_records(records)
         offer_table(state, table, "Every step of every text", "steps", "generation-steps")
-
-
-def minus(value: float) -> str:
-    """A number with two decimals and a typographic minus sign."""
-    return f"{value:.2f}".replace("-", "−")
 
 
 STRATEGIES = Section("side", strategies, (*SHARED, COLOR))

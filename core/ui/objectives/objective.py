@@ -19,8 +19,9 @@ from core.language.losses import BITS, Losses, PositionLoss
 from core.objectives.example import DRAWS, Visible
 from core.table import Table
 from core.ui.demos.cover import COVER, SENTENCE_CHARS, explained, uncovered
-from core.ui.export import download_csv, download_html, heading, html_page
+from core.ui.export import download_html, heading, html_page
 from core.ui.glossary import markdown, sentences
+from core.ui.grid import Column, Grid
 from core.ui.links import PageState
 from core.ui.objectives import language_modeling, tokens, two_models, two_texts
 from core.ui.objectives.covered_targets import covered as cover
@@ -33,7 +34,6 @@ from core.ui.page import BRANCH_TITLES, accent, plain, theme
 from core.ui.panel import Panel, offer_table
 from core.ui.param import Choice, Control, Text, Toggle, menu_names, settings_menu
 from core.ui.section import Section, View
-from core.ui.tables import TextTable, text_table
 
 _FEW = 6
 """Targets above which the box for the guess is wider."""
@@ -299,6 +299,14 @@ def _mask(entry: Entry, chosen: Inputs, mask: Visible, title: str, note: str, nu
     ).draw(state)
 
 
+_SHARES: tuple[Column[Share], ...] = (
+    Column("", lambda share: share.name, width=56, name="what"),
+    Column("here", lambda of: of.counted, width=22, cell=lambda of: _amount(of.counted, of.unit)),
+    Column("published", lambda of: of.published, width=22, cell=lambda of: _amount(of.published, of.unit)),
+    Column("unit", lambda share: share.unit),
+)
+
+
 def _shares(entry: Entry, chosen: Inputs, state: PageState, words: Content) -> None:
     # Hundreds of samples, computed for those who open it.
     box = st.expander(words.label("proportions"), key=state.key(f"shares.{entry.slug}"), on_change="rerun")
@@ -306,12 +314,8 @@ def _shares(entry: Entry, chosen: Inputs, state: PageState, words: Content) -> N
         return
     with box:
         counts = _counted(entry.slug, chosen.slug, chosen.text, chosen.seed, tuple(sorted(chosen.options.items())))
-        rows = tuple((s.name, _amount(s.counted, s.unit), _amount(s.published, s.unit)) for s in counts)
-        caption = words.label("proportions_alt")
-        text_table(TextTable(("", "here", "published"), rows, caption, (56, 22, 22), numeric=(1, 2)))
-        columns = ("what", "here", "published", "unit")
-        table = Table(columns, tuple((s.name, s.counted, s.published, s.unit) for s in counts))
-        download_csv(table, f"{entry.slug}-proportions", f"csv.shares.{entry.slug}")
+        grid = Grid(words.label("proportions_alt"), _SHARES, counts)
+        grid.draw(f"{entry.slug}-proportions", f"csv.shares.{entry.slug}")
         st.caption(words.part("Proportions", draws=DRAWS))
 
 

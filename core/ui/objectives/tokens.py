@@ -14,14 +14,13 @@ from core.figures.masks import epoch_map, epoch_table
 from core.objectives import epochs, knowledge, masked, ngrams, spans, whole_words, word_order
 from core.objectives.example import Example, tally
 from core.table import Table
-from core.ui.export import download_csv
+from core.ui.grid import Column, Grid
 from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, losses_by, style
 from core.ui.objectives.picture import shown
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import View
-from core.ui.tables import TextTable, text_table
 
 _LENGTHS = 4_000
 MASKING = Choice(
@@ -140,21 +139,22 @@ def _borders(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     def name(at: int) -> str:
         return f"{shown(cells[at].token, kind, cells[at].change == 'special')} ({at})"
 
-    rows = tuple(
-        (
-            f"{shown(cells[at].target or '', kind)} ({at})",
-            f"its own state, h{at}",
-            f"{name(left)} and {name(right)}, distance {distance}",
-        )
-        for at, left, right, distance in borders
+    def target(row: tuple[int, int, int, int]) -> str:
+        return f"{shown(cells[row[0]].target or '', kind)} ({row[0]})"
+
+    def predicted_from(row: tuple[int, int, int, int]) -> str:
+        return f"{name(row[1])} and {name(row[2])}, distance {row[3]}"
+
+    columns: tuple[Column[tuple[int, int, int, int]], ...] = (
+        Column("Target (position)", lambda row: cells[row[0]].target, width=24, name="target", cell=target),
+        Column("position", lambda row: row[0]),
+        Column("First loss: predicted from", lambda row: f"its own state, h{row[0]}", width=28, name=""),
+        Column("left boundary", lambda row: cells[row[1]].token),
+        Column("right boundary", lambda row: cells[row[2]].token),
+        Column("distance", lambda row: row[3]),
+        Column("Second loss: predicted from the boundaries", predicted_from, width=48, name=""),
     )
-    headings = ("Target (position)", "First loss: predicted from", "Second loss: predicted from the boundaries")
-    text_table(TextTable(headings, rows, view.words.label("boundaries"), (24, 28, 48)))
-    table = Table(
-        ("target", "position", "left boundary", "right boundary", "distance"),
-        tuple((cells[at].target, at, cells[left].token, cells[right].token, d) for at, left, right, d in borders),
-    )
-    download_csv(table, "span-borders", view.state.key("spans.csv"))
+    Grid(view.words.label("boundaries"), columns, borders).draw("span-borders", view.state.key("spans.csv"))
 
 
 def _ngrams(inputs: Inputs, vocabulary: Sequence[str], rng: np.random.Generator) -> Example:

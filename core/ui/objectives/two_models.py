@@ -14,15 +14,14 @@ from core.objectives import distillation, replaced
 from core.objectives.contrastive import log_softmax
 from core.objectives.example import tally
 from core.table import Table
-from core.ui.export import download_csv
 from core.ui.glossary import markdown
+from core.ui.grid import Column, Grid
 from core.ui.objectives.entry import RATE, Entry, Inputs, Share, Stage, losses_by, replaced_losses, sampled, scored
 from core.ui.objectives.tokens import masked_example, once, usual
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer
 from core.ui.section import View
-from core.ui.tables import TextTable, text_table
 
 _WORDS = 6
 _PICTURES = 3
@@ -57,6 +56,14 @@ def _sum(words: Callable[..., str], answers: tuple[Losses, ...]) -> str:
         discriminator=f"{discriminator:.3f}",
         total=f"{generator + replaced.WEIGHT * discriminator:.2f}",
     )
+
+
+_LOSSES: tuple[Column[tuple[str, float | None, float | None, float]], ...] = (
+    Column("Loss", lambda row: row[0], width=46),
+    Column("Mean, nats", lambda row: row[1], ".3f", 18, "mean"),
+    Column("Weight", lambda row: row[2], "g", 18),
+    Column("Weighted", lambda row: row[3], ".3f", 18),
+)
 
 
 def _losses(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
@@ -109,15 +116,10 @@ def _loss_table(view: View, losses: distillation.Losses) -> None:
     means = (float(losses.soft.mean()), float(losses.hard.mean()), float(losses.states.mean()))
     weights = (distillation.SOFT, distillation.HARD, distillation.STATES)
     names = ("Soft targets: T² KL", "Masked tokens: −log q", "Direction of the states: 1 − cos")
-    table = Table(
-        ("loss", "mean", "weight", "weighted"),
-        tuple((name, mean, weight, weight * mean) for name, mean, weight in zip(names, means, weights, strict=True)),
+    parts = [(name, mean, weight, weight * mean) for name, mean, weight in zip(names, means, weights, strict=True)]
+    Grid("The three losses", _LOSSES, [*parts, ("Sum", None, None, losses.total)]).draw(
+        "distillation-losses", view.state.key("distillation.csv")
     )
-    rows = [(str(name), f"{mean:.3f}", f"{weight:g}", f"{part:.3f}") for name, mean, weight, part in table.rows]
-    rows.append(("Sum", "", "", f"{losses.total:.3f}"))
-    headings = ("Loss", "Mean, nats", "Weight", "Weighted")
-    text_table(TextTable(headings, rows, "The three losses", (46, 18, 18, 18), (1, 2, 3)))
-    download_csv(table, "distillation-losses", view.state.key("distillation.csv"))
 
 
 REPLACED = Entry("replaced", "encoder", _detect, replaced_losses, settings=(RATE,), shares=_detect_shares, total=_sum)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import cast
 
 import streamlit as st
@@ -20,13 +21,11 @@ from core.language.text import clean, sentences, two_parts
 from core.objectives import denoising, gaps, masked, sentinels, t5_compared, translation
 from core.objectives.example import Example, tally
 from core.objectives.sentence_pairs import NEXT, THREE, TWO, next_sentence, three_orders, two_orders
-from core.table import Table
-from core.ui.export import download_csv
+from core.ui.grid import Column, Grid
 from core.ui.objectives.entry import MAX_CHARS, RATE, Entry, Inputs, Share, Stage, losses_by, pair_losses
 from core.ui.objectives.tokens import WITH_MASKS
 from core.ui.param import Choice, Integer, Text, Words
 from core.ui.section import View
-from core.ui.tables import TextTable, text_table
 
 OTHER = Text(name="other", label="A sentence of another text", width=340)
 SECOND = Text(name="second", label="The same in French", default="Ma sœur lit un livre dans le jardin.", width=340)
@@ -180,11 +179,14 @@ def _compared(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
         spaced = "".join(f" {token} " if token.startswith("<") else token for token in tokens)
         return " ".join(spaced.replace("▁", " ").split())
 
-    names, columns = view.words.front["kinds"], tuple(view.words.front["columns"])
+    names = view.words.front["kinds"]
+    columns: list[Column[tuple[str, ...]]] = [
+        Column(heading, itemgetter(at), width=width, name=heading)
+        for at, (heading, width) in enumerate(zip(view.words.front["columns"], (24, 42, 34), strict=True))
+    ]
     rows = [(names[name], *map(text, pair)) for name, pair in {**pairs, **above}.items()]
     st.subheader(view.words.label("compared"), anchor=False)
-    text_table(TextTable(columns, rows, view.words.label("compared"), (24, 42, 34)))
-    download_csv(Table(columns, tuple(rows)), "t5-objectives", view.state.key("t5.csv"))
+    Grid(view.words.label("compared"), columns, rows).draw("t5-objectives", view.state.key("t5.csv"))
 
 
 def _denoised(inputs: Inputs) -> tuple[Stage, ...]:
@@ -204,21 +206,23 @@ def _gaps(inputs: Inputs) -> tuple[Stage, ...]:
     return (Stage(gaps.corrupt(_sentences(inputs), _chosen(inputs)[1], inputs.special)),)
 
 
+_SCORES: tuple[Column[tuple[str, float, bool]], ...] = (
+    Column("Sentence", lambda row: row[0], width=66),
+    Column("ROUGE1-F1", lambda row: row[1], ".2f", 17, name="ROUGE1-F1"),
+    Column("", lambda row: row[2], ("unchanged", "removed").__getitem__, 17, "removed"),
+)
+
+
 def _scores(view: View, inputs: Inputs, stages: tuple[Stage, ...]) -> None:
     """ROUGE1-F1 of every sentence against the others, and which were removed."""
     words, chosen, how = _chosen(inputs)
     scores = gaps.rouge_scores(words, unique=how.endswith("uniq"))
-    table = Table(
-        ("sentence", "ROUGE1-F1", "removed"),
-        tuple(
-            (part, score, number in chosen)
-            for number, (part, score) in enumerate(zip(sentences(inputs.text), scores, strict=True))
-        ),
-    )
     st.markdown(f"**{view.words.label('scores')}**")
-    rows = [(str(part), f"{score:.2f}", "removed" if gone else "unchanged") for part, score, gone in table.rows]
-    text_table(TextTable(("Sentence", "ROUGE1-F1", ""), rows, view.words.label("scores"), (66, 17, 17), (1,)))
-    download_csv(table, "gap-sentences", view.state.key("gaps.csv"))
+    rows = [
+        (part, score, number in chosen)
+        for number, (part, score) in enumerate(zip(sentences(inputs.text), scores, strict=True))
+    ]
+    Grid(view.words.label("scores"), _SCORES, rows).draw("gap-sentences", view.state.key("gaps.csv"))
     if how.startswith("seq"):
         view.note("One after the other")
 

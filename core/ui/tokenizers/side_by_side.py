@@ -14,9 +14,9 @@ from core.table import Table
 from core.tokenizers.cut import MEASURES, Measure, Tokenization, lost, measured
 from core.tokenizers.known import FAMILIES, TokenizerInfo, known
 from core.tokenizers.samples import Language, languages, whole
-from core.ui.export import download_csv
 from core.ui.formulas import cited
 from core.ui.glossary import terms
+from core.ui.grid import Column, Grid
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
@@ -43,7 +43,16 @@ BELOW = Choice(
     hide_label=True,
 )
 LOOK = Choice(name="look", label="Tokenizer", options={}, width=270)
-_HEADINGS = ("Tokenizer", "Vocabulary", "Tokens", "Characters per token", "Bytes per token", "Round trip")
+_COUNTS: tuple[Column[Tokenization], ...] = (
+    Column("Tokenizer", lambda cut: label(cut.by), width=22),
+    Column("Vocabulary", lambda cut: cut.by.size or None, ",", 17),
+    Column("Tokens", lambda cut: cut.count, ",", 11),
+    Column("Characters per token", lambda cut: cut.characters, ".2f", 14),
+    Column("Bytes per token", lambda cut: cut.bytes, ".2f", 12),
+    Column("unknown tokens", lambda cut: len(cut.unknown)),
+    Column("Round trip", lambda cut: cut.text == cut.decoded, "", 24, "lossless", lambda cut: lost(cut).summary()),
+    Column("decoded", lambda cut: visible(cut.decoded)),
+)
 
 
 def beside(view: View) -> None:
@@ -74,32 +83,7 @@ def beside(view: View) -> None:
 
 
 def _counts(view: View, cuts: Sequence[Tokenization]) -> None:
-    rows: list[TableRow] = [
-        (
-            label(cut.by),
-            f"{cut.by.size:,}" if cut.by.size else "none",
-            f"{cut.count:,}",
-            f"{cut.characters:.2f}",
-            f"{cut.bytes:.2f}",
-            lost(cut).summary(),
-        )
-        for cut in cuts
-    ]
-    text_table(TextTable(_HEADINGS, rows, "Tokens of the text", (22, 17, 11, 14, 12, 24), numeric=(1, 2, 3, 4)))
-    records = [
-        {
-            "tokenizer": label(cut.by),
-            "vocabulary": cut.by.size or None,
-            "tokens": cut.count,
-            "characters per token": cut.characters,
-            "bytes per token": cut.bytes,
-            "unknown tokens": len(cut.unknown),
-            "lossless": cut.text == cut.decoded,
-            "decoded": visible(cut.decoded),
-        }
-        for cut in cuts
-    ]
-    download_csv(Table.from_records(records), "token-counts", view.state.key("token-counts.csv"))
+    Grid("Tokens of the text", _COUNTS, cuts).draw("token-counts", view.state.key("token-counts.csv"))
 
 
 def _tokens(view: View, cuts: Sequence[Tokenization]) -> None:

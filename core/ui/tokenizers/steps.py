@@ -24,13 +24,13 @@ from core.tokenizers import bpe, unigram, wordpiece
 from core.tokenizers.cut import MOST, normalized, unknown_piece, words
 from core.tokenizers.known import TokenizerInfo, end_of_word, engine, known, piece_scores, ranks
 from core.tokenizers.unigram import Lattice, Path
-from core.ui.export import download_csv
+from core.ui.grid import Column, Grid
 from core.ui.links import PageState
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Real, Seed, Text
 from core.ui.section import Section, View
-from core.ui.tables import TableRow, TextTable, data_table, text_table
+from core.ui.tables import data_table
 from core.ui.tokenizers.common import choose_one, formula_of
 from core.ui.tokenizers.token_rows import draw_rows, token_row
 from core.words import code_points, counted, visible
@@ -102,19 +102,17 @@ def _samples(view: View, lattice: Lattice) -> None:
     counts = Counter(unigram.sample(lattice, random, alpha) for _ in range(_SAMPLES)).most_common()
     total = unigram.total(lattice, alpha)
     samples = [(path, count, exp(alpha * path.score - total)) for path, count in counts]
-    rows: list[TableRow] = [
-        (_name(path), str(count), f"{_SAMPLES * probability:.1f}", percent(probability))
-        for path, count, probability in samples[:10]
-    ]
-    headings = ("Segmentation", f"Of {_SAMPLES} samples", "Expected", "Probability")
-    text_table(TextTable(headings, rows, "Sampled segmentations", (52, 16, 16, 16), numeric=(1, 2, 3)))
+    columns: tuple[Column[tuple[Path, int, float]], ...] = (
+        Column("Segmentation", lambda row: _name(row[0]), width=52),
+        Column(f"Of {_SAMPLES} samples", lambda row: row[1], width=16, name="sampled"),
+        Column("of", lambda row: _SAMPLES),
+        Column("Expected", lambda row: _SAMPLES * row[2], ".1f", 16),
+        Column("Probability", lambda row: row[2], percent, 16),
+    )
+    grid = Grid("Sampled segmentations", columns, samples)
+    grid.draw("segmentations-sampled", view.state.key("sampled.csv"), most=10)
     if len(counts) > 10:
         view.note("More samples", count=len(counts) - 10, most=counts[10][1])
-    table = Table(
-        ("segmentation", "sampled", "of", "probability"),
-        tuple((_name(path), count, _SAMPLES, probability) for path, count, probability in samples),
-    )
-    download_csv(table, "segmentations-sampled", view.state.key("sampled.csv"))
 
 
 def _path_tokens(path: Path) -> list[Token]:

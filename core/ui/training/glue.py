@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import streamlit as st
@@ -12,9 +13,9 @@ from core.errors import InputUnusable
 from core.figures.bars import Series, bars
 from core.language import metrics
 from core.table import Table
-from core.ui.export import download_csv
 from core.ui.generation.strategies import minus
 from core.ui.glossary import Linker
+from core.ui.grid import Column, Grid
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Text
@@ -38,11 +39,12 @@ def draw_glue(view: View) -> None:
     task = tasks[TASK.with_(options={slug: entry["title"] for slug, entry in tasks.items()}).draw(view.state)]
     _card(view, task)
     st.subheader(words.label("all"), anchor=False)
-    columns, rows = tuple(words.front["columns"]), [tuple(row) for row in words.front["rows"]]
-    linker = Linker("training.glue")
-    linked = [(name, *map(linker.rich, others)) for name, *others in rows]
-    text_table(TextTable(columns, linked, words.label("all"), _WIDTHS, numeric=(5,)))
-    download_csv(Table(columns, tuple(rows)), "glue-tasks", view.state.key("glue.csv"))
+    shows: tuple[Any, ...] = ("", *[Linker("training.glue").rich] * 4, ",")
+    columns: list[Column[Any]] = [
+        Column(heading, itemgetter(at), show, width, heading)
+        for at, (heading, show, width) in enumerate(zip(words.front["columns"], shows, _WIDTHS, strict=True))
+    ]
+    Grid(words.label("all"), columns, words.front["rows"]).draw("glue-tasks", view.state.key("glue.csv"))
     view.how_it_works(notes=["Sizes", "Sources"])
 
 

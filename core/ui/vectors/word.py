@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from functools import partial
 from itertools import combinations
 
@@ -16,6 +15,7 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.links import parameters as link
 from core.table import Table
 from core.ui.export import download_csv
+from core.ui.grid import Column, Grid
 from core.ui.links import within
 from core.ui.page import accent, theme
 from core.ui.panel import Panel
@@ -25,7 +25,7 @@ from core.ui.slot import Slot
 from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import MODEL, TEXT, WORD, model_of, text_for, word_box, word_vectors
 from core.ui.vectors.layers import PARAMS, contextuality
-from core.vectors.contextual import anisotropy_baseline, sense_separation
+from core.vectors.contextual import SenseSeparation, anisotropy_baseline, sense_separation
 from core.vectors.nearest import cosines, in_sentences, in_vocabulary, vocabulary
 from core.vectors.occurrences import Occurrence, WordVectors
 from core.vectors.plane import FEWEST, Plane, perplexity_for
@@ -256,6 +256,14 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
     if not lines:  # one sentence
         view.say("Senses: none")
         return
+    columns: tuple[Column[tuple[int, SenseSeparation]], ...] = (
+        Column("Layer", lambda row: row[0], width=20, name="stop", cell=lambda row: names[row[0] - STATIC]),
+        Column("same", lambda row: row[1].same, ".2f", 20, "same sense"),
+        Column("other", lambda row: row[1].other, ".2f", 20, "another sense"),
+        Column("nearest", lambda row: row[1].nearest, ".2f", 20, "nearest has the sense"),
+        Column("any", lambda row: row[1].baseline, ".2f", 20, "any two words"),
+    )
+    grid = Grid("Mean cosines by layer", columns, list(enumerate(layers, STATIC)))
     left, right = st.columns([1.55, 1], gap="large")
     with left:
         Panel(
@@ -263,18 +271,10 @@ def _senses_by_layer(view: View, spec: CheckpointSpec, vectors: WordVectors) -> 
             "Mean cosine by layer",
             line_chart(lines, "mean cosine", names, theme=theme()),
             line_alt(lines, "Mean cosine", names),
-            Table(
-                ("stop", "same sense", "another sense", "nearest has the sense", "any two words"),
-                tuple((stop, *astuple(scores)) for stop, scores in enumerate(layers, STATIC)),
-            ),
+            grid.table,
         ).draw(view.state)
     with right:
-        rows = [
-            (name, *("" if value is None else f"{value:.2f}" for value in astuple(scores)))
-            for name, scores in zip(names, layers, strict=True)
-        ]
-        headings = ("Layer", "same", "other", "nearest", "any")
-        text_table(TextTable(headings, rows, "Mean cosines by layer", (20, 20, 20, 20, 20), (1, 2, 3, 4)))
+        grid.draw()
         gaps = [(a.same - a.other, i) for i, a in enumerate(layers) if a.same is not None and a.other is not None]
         if gaps:
             gap, at = max(gaps)
