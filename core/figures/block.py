@@ -142,7 +142,7 @@ def vectors(
         "tickvals": [dimensions[i] for i in shown],
         "ticktext": [str(i * folded.across + 1) for i in shown],
     }
-    top = {"side": "top", "tickangle": 0, "tickfont": {"size": 12}}
+    top = {"side": "top", "tickangle": 0}
     longest = float(lengths.max(initial=0.0)) or 1.0
     return figure(
         theme,

@@ -134,7 +134,6 @@ def _threshold(effect: RuleEffect, theme: Theme) -> tuple[list[Trace], Json]:
         "range": [0, 1 / _BARS],
         "tickvals": [0, 0.5, p, 1.0],
         "ticktext": ["0", "0.5" if abs(p - 0.5) > 0.12 else "", f"p = {p:g}", "1" if p < 0.85 else ""],
-        "tickfont": {"size": 12},
     }
     return [sums], {"shapes": [upright(p, **dashed) | {"xref": "x2", "yref": "paper"}], "xaxis2": axis}
 
@@ -185,7 +184,6 @@ def cache_map(names: Sequence[str], at: int, *, theme: Theme) -> go.Figure:
         scale=colors,
         ygap=4,
         texts=texts,
-        text_size=11,
         hovertemplate="%{y} of %{x}<extra></extra>",
         height=230,
     )

@@ -78,7 +78,7 @@ def word_bars(words: Sequence[str], chosen: int, models: Sequence[ModelWeights],
         "tickmode": "array",
         "tickvals": names,
         "tickangle": -60,
-        "tickfont": {"family": MONO, "size": 12},
+        "tickfont": {"family": MONO, "size": 13},
         "labelalias": {name: label(cut(word, 14)) for name, word in zip(names, words, strict=False)}
         | {ELSEWHERE: "others"},
     }

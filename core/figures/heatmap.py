@@ -68,7 +68,7 @@ def tokens(texts: Sequence[str], each: int = 1, **axis: object) -> Labels:
             "tickmode": "array" if few else "auto",
             "tickvals": at if few else None,
             "labelalias": dict(zip(at, shown, strict=True)),
-            "tickfont": {"family": MONO, "size": 12 if len(at) <= 40 else 10},
+            "tickfont": {"family": MONO, "size": 13 if len(at) <= 40 else 10},
             "showgrid": False,
             **axis,
         },
@@ -126,7 +126,6 @@ def heat_map(
     *,
     height: int,
     texts: Sequence[Sequence[str]] | None = None,
-    text_size: int = 12,
     mono: bool = False,
     clickable: bool = False,
     selected: int | tuple[int, int] | None = None,
@@ -149,7 +148,7 @@ def heat_map(
     axes: tuple[Json, Json] = {"side": "top", **across.axis}, TURNED | down.axis
     over = list(more)
     if texts is not None:
-        over.insert(0, write(ground, texts, text_size, MONO if mono else None))
+        over.insert(0, write(ground, texts, 13, MONO if mono else None))
         rows, columns = values.shape  # texts would push the axes outwards
         axes[0].update(range=[-0.5, columns - 0.5])
         axes[1].update(range=[rows - 0.5, -0.5], autorange=None)

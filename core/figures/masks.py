@@ -33,9 +33,7 @@ def _axes(rows: Sequence[str], columns: Sequence[str], **across: object) -> Json
     """Both axes of a map, with long names truncated and, of many, only some shown."""
 
     def side(texts: Sequence[str], **axis: object) -> Labels:
-        return names(
-            [cut(text, _SHORT) for text in texts], -(-len(texts) // _NAMED_UP_TO) or 1, tickfont={"size": 12}, **axis
-        )
+        return names([cut(text, _SHORT) for text in texts], -(-len(texts) // _NAMED_UP_TO) or 1, **axis)
 
     return {"down": side(rows), "across": side(columns, tickangle=-60, **across)}
 
@@ -65,7 +63,7 @@ def _flags(
         "opacity": 0.85,
         "text": [["●" if cell and dots else "" for cell in line] for line in filled.tolist()],
         "texttemplate": "%{text}",
-        "textfont": {"color": ink_on(color), "size": 9},
+        "textfont": {"color": ink_on(color), "size": 13},
         "customdata": words,
         "hovertemplate": "%{customdata}<extra>" + of + "</extra>",
     }
@@ -228,7 +226,7 @@ def stream_maps(
     """
     count = len(tokens)
     shown = [f"{text} ({step})" if step else text for text, step in zip(tokens, rank, strict=True)]
-    down = names(shown, tickfont={"size": 12})
+    down = names(shown)
     across: Json = {**down.axis, "tickangle": -60}
     traces = [
         cells(
@@ -301,7 +299,7 @@ def epoch_map(masked: Bools, tokens: Sequence[str], color: str, *, here: int | N
     return heat_map(
         **_flags(masked, color, words, theme, dots=False, hatched=False) | {"opacity": 1.0},
         down=down,
-        across=names(tokens, tickangle=-60, side="bottom", tickfont={"size": 12}, showticklabels=count <= 40),
+        across=names(tokens, tickangle=-60, side="bottom", showticklabels=count <= 40),
         height=110 + 9 * epochs,
         layout={"shapes": frame, "margin": _FLUSH | {"b": 0}},
     )

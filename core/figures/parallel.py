@@ -46,7 +46,7 @@ def split_layer(steps: Sequence[LayerStep], devices: int, *, theme: Theme) -> go
                 }
             )
             if row is not None:
-                notes.append(note(_lines(step.each[row]), x, row, font={"size": 12}))
+                notes.append(note(_lines(step.each[row]), x, row))
         if reduced:
             style = {"font": {"size": 13, "color": BLACK}, "textangle": -90}
             notes.append(note(label(step.joined), x, (devices - 1) / 2, **style))

@@ -42,7 +42,8 @@ class _Tile:
 def treemap(root: ModuleNode, *, theme: Theme, height: int = HEIGHT) -> go.Figure:
     """Nested rectangles, areas in proportion to parameters (all copies together); a click opens one."""
     shape: Json = {"type": "treemap", "tiling": {"pad": 2}, "pathbar": {"thickness": 26}, "maxdepth": 6}
-    return figure(theme, [_hierarchy(root, theme) | shape], height=height, margin=_EDGES)
+    legible = {"minsize": 13, "mode": "hide"}
+    return figure(theme, [_hierarchy(root, theme) | shape], height=height, margin=_EDGES, uniformtext=legible)
 
 
 def sunburst(root: ModuleNode, *, theme: Theme, height: int = HEIGHT) -> go.Figure:

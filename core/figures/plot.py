@@ -17,6 +17,8 @@ from core.theme import FONT, THEMES, Name, Theme
 Json = dict[str, Any]
 Trace = dict[str, Any]
 
+_LINE, _AROUND, _SCALE = 16, 100, 25
+"""Pixels of a line of type, around a picture, and of a map's scale below it."""
 GRID = "rgba(128,128,128,0.25)"
 CLEAR = "rgba(0,0,0,0)"
 EDGE = {"width": 0.5, "color": "rgba(128,128,128,0.6)"}
@@ -158,3 +160,15 @@ def ticks(names: Sequence[str], every: int = 1) -> Json:
 def cut(text: str, room: int) -> str:
     """``text`` truncated to ``room`` characters."""
     return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def least_height(figure: go.Figure) -> int:
+    """Pixels below which the names down an axis, or the notes below each other, would stand on each other."""
+    columns = [trace.y for trace in figure.data if "y" in trace and trace.y is not None]
+    names = [len(axis.ticktext or ()) for axis in figure.select_yaxes()]
+    names += [len({name for name in column if isinstance(name, str)}) for column in columns]
+    lines: dict[object, int] = {}
+    for text in figure.layout.annotations:
+        lines[text.y] = max(lines.get(text.y, 0), str(text.text).count("<br>") + 1)
+    scaled = any(trace.type == "heatmap" and trace.showscale is not False for trace in figure.data)
+    return _LINE * max(*names, sum(lines.values()), 0) + _AROUND + _SCALE * scaled

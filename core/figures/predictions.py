@@ -234,7 +234,7 @@ def masked_word(
         note(f"<b>{label(cut(word, 12))}</b>" if not n else label(cut(word, 12)), _WORDS, place, xanchor="right")
         for n, (word, place) in enumerate(zip(words, places, strict=True))
     ]
-    mask = note(f"<b>{label(tokens[at])}</b>", sum(_MASK) / 2, 0.5, font={"size": 12})
+    mask = note(f"<b>{label(tokens[at])}</b>", sum(_MASK) / 2, 0.5)
     bare: Json = {"visible": False, "fixedrange": True}
     return figure(
         theme,
@@ -297,7 +297,6 @@ def answers(trajectory: LensTrajectory, accent: str, *, theme: Theme) -> go.Figu
         ygap=3,
         hovertemplate="%{y}, prediction %{x}: <b>%{customdata}</b><br>probability %{z:.3f}<extra></extra>",
         texts=texts,
-        text_size=11,
         mono=True,
         height=80 + 42 * len(trajectory.predictions),
         layout={"shapes": frames},

@@ -73,8 +73,7 @@ def pattern(
             "images": [under],
             "shapes": [box(0, end, start, start + block_size, color=theme.ink, width=1.5) for start in starts],
             "annotations": [
-                note(text, end, y, xanchor="left", align="left", font={"size": 12})
-                for y, text in _side_labels(marks, end, block_size)
+                note(text, end, y, xanchor="left", align="left") for y, text in _side_labels(marks, end, block_size)
             ],
             "margin": {"r": 52 if marks else 8},
             "legend": {"y": -0.02, "x": 0.5, "xanchor": "center", "yanchor": "top"},

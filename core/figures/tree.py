@@ -99,14 +99,14 @@ def _kind(node: Node) -> str:
 
 def _node(node: Node, position: tuple[float, int], width: int, color: str, theme: Theme) -> Json:
     """A token over its score; finished ones have a double frame by their mark, pruned ones no frame and are struck."""
-    size = 13 if width <= _FITS else 12
+    size = 13
     token = label(cut(visible(node.token).replace("␣", "") or "␣", 14 if width <= 4 else 8))
     score = f"{node.score:.1f}".replace("-", "−")
     mark = "■ " if node.fate == "finished" else ""
     pruned = node.fate == "pruned" and not node.best
     text = f"<s>{token}</s>" if pruned else f"<b>{mark}{token}</b>" if node.best else f"{mark}{token}"
     return note(
-        f"{text}<br><span style='font-size:{size - 2}px'>{score}</span>",
+        f"{text}<br><span style='font-size:{size}px'>{score}</span>",
         *position,
         font={"size": size},
         bgcolor=theme.ground,
@@ -185,7 +185,7 @@ def tries(word: str, attempts: Sequence[Try], *, theme: Theme) -> go.Figure:
                 "insidetextanchor": "middle",
                 "textangle": 0,
                 "constraintext": "none",
-                "textfont": {"family": MONO, "size": 12, "color": theme.ground if hit else theme.ink},
+                "textfont": {"family": MONO, "size": 13, "color": theme.ground if hit else theme.ink},
                 "hovertext": [
                     f"lookup {number}: {label(row.piece)}, {'in the vocabulary' if hit else 'not in it'}"
                     for number, row in ones
@@ -262,7 +262,7 @@ def _height(length: int) -> float:
 
 
 def _tag(x: float, y: float, piece: str, theme: Theme, *, shift: int = 0, strong: bool = True) -> Json:
-    font = {"family": MONO, "size": 12 if strong else 11, "color": theme.ink}
+    font = {"family": MONO, "size": 13, "color": theme.ink}
     text = f"<b>{label(piece)}</b>" if strong else label(piece)
     return note(text, x, y, yshift=shift, bgcolor=theme.ground, borderpad=1, font=font)
 
@@ -289,7 +289,7 @@ def _word(
             "tickmode": "array",
             "tickvals": [i + shift for i in range(len(letters))],
             "ticktext": [label(sign) for sign in letters],
-            "tickfont": {"family": MONO, "size": 15 if len(letters) <= 24 else 11},
+            "tickfont": {"family": MONO, "size": 15 if len(letters) <= 24 else 13},
             "tickangle": 0,
         },
         yaxis=up,

@@ -198,7 +198,6 @@ def cosines(matrix: NDArray[np.floating], texts: Sequence[str], *, theme: Theme)
         customdata=[[f"{a} and {b}" for b in escaped] for a in escaped],
         hovertemplate="%{customdata}: %{z:.2f}<extra></extra>",
         texts=written if count <= 16 else None,
-        text_size=11,
         height=90 + 27 * count,
         layout={"margin": {"r": 56}},
     )
@@ -243,7 +242,6 @@ def strips(
         colorbar="" if digits is None else None,
         hovertemplate=f"{where}<br>{label(what)} %{{z:.3f}}<extra></extra>",
         texts=written,
-        text_size=12 if len(columns) <= _WIDE else 11,
         height=70 + row_height * len(rows) + (20 if across else 0) + (0 if written else _SCALE),
         **named,
     )
@@ -285,8 +283,8 @@ def pair_matrix(
     ]
     return heat_map(
         values,
-        names(rows, tickfont={"size": 12}),
-        names(columns, tickfont={"size": 12}),
+        names(rows),
+        names(columns),
         theme,
         scale="differences" if cosines else "amounts",
         ends=(-1 if cosines else 0, 1),

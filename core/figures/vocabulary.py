@@ -75,7 +75,7 @@ def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, theme: Th
                 "markers",
                 name=label(item.name),
                 marker={
-                    "size": 12,
+                    "size": 13,
                     "color": color,
                     "line": {"color": color, "width": 2},
                     "symbol": [f"{mark}-open" if hollow else mark for hollow in item.hollow],

@@ -30,7 +30,7 @@ from core.ui.attention.setup import models
 from core.ui.glossary import sentences, terms, warning
 from core.ui.heads.text import TASK, WINDOW, part_numbers, task_names
 from core.ui.links import PageState
-from core.ui.page import accent, base_path, plain, presenting, theme
+from core.ui.page import accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice, Integer, Text, differing, draw_settings, menu_names, settings_popover
 from core.ui.section import Section, View
@@ -217,8 +217,6 @@ def _model(menus: _Menus, number: int, sentence: _Sentence, heads: list[int], vi
         menus.heads.append((menu, slot, value))
         heads[at] = 0 if value == usual[side] + 1 else value
     layer, head = ((heads[2 * number + side] or usual[side] + 1) - 1 for side in (0, 1))
-    if presenting():  # a third of the screen has no room for a map's names; the bars of all three follow
-        return _Shown(spec, read, layer, head)
     title = f"{spec.name}, layer {layer + 1}, head {head + 1}"
     selection = sentence.selection
     figure = figures.attention_map(attention_map, layer, head, selection.at, theme=theme(spec.branch))

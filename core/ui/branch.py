@@ -26,7 +26,7 @@ from core.ui.facts import facts_panel, lead
 from core.ui.glossary import info, plain_terms, sentences
 from core.ui.heads.panel import LAYER
 from core.ui.links import PageState, page_link
-from core.ui.page import BRANCH_TITLES, bare, base_path, plain, presenting
+from core.ui.page import BRANCH_TITLES, alone, base_path, plain
 from core.ui.param import Carried, Choice, Param, Text, menu_names
 from core.ui.picker import SOURCES, card_panel, hub_panel
 from core.ui.section import Page, Section, View
@@ -125,7 +125,7 @@ def _live(
             _demo(demos, view, view.spec)
         if view.spec.card is not None and view.spec.card.weaknesses:
             st.caption(f"**Limits of {plain(view.spec.name)}.** {plain_terms(view.spec.card.weaknesses[0])}")
-    if below is not None and not presenting():
+    if below is not None:
         with sentences():
             below(view)
     _facts(view)
@@ -166,9 +166,9 @@ def _choose(other_demos: Mapping[str, Sequence[Section]], view: View) -> BranchV
     state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
     with view.heading or st.container():
         st.title(f"{view.words.title}: {plain(system.name)}", anchor=False, width="content")
-        if spec is not None and _stand_in(system, spec) and not (bare() or presenting()):
+        if spec is not None and _stand_in(system, spec) and not alone():
             st.badge(_words("Runs here", model=plain(spec.name)), icon=":material/swap_horiz:", color="gray")
-    if not (bare() or presenting()):
+    if not alone():
         with said:
             lead(system)
     return BranchView(state, view.words, view.later, system=system, spec=spec, row=row)
@@ -322,7 +322,7 @@ def _parent_link(system: System, size: str | None) -> None:
 
 def _facts(view: BranchView) -> None:
     """Draw the facts in a fold, which a link can open."""
-    if bare() or presenting():
+    if alone():
         return
     state, opened = view.state, view.state.text(FACTS.name) == "open"
     key = state.key(f"facts.{view.system.slug}")
@@ -335,7 +335,7 @@ def _facts(view: BranchView) -> None:
 
 def _foot(view: BranchView, spec: CheckpointSpec | None = None) -> None:
     """Draw the model's card, and what can be downloaded."""
-    if bare() or presenting():
+    if alone():
         return
     st.divider()
     if spec is not None:

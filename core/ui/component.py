@@ -15,7 +15,6 @@ hears the page's keys and messages is added once, and goes with the element.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -26,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.errors import InputTooLong
 from core.settings import ASSETS, raised_with, settings
-from core.ui.page import NEWS, presenting
+from core.ui.page import HALL, NEWS, presenting
 from core.webpage import data_url, presented
 
 MOST = 20_000
@@ -44,10 +43,6 @@ class Message(BaseModel):
 
 
 Sent = TypeVar("Sent", bound=Message)
-
-
-_FONT_SIZE = re.compile(r"font-size:\s*([\d.]+r?em|[\d.]+px)")
-"""A size of type, which the frame of a presentation does not let fall below ``--atlas-least``."""
 
 
 class Component(Generic[Sent]):
@@ -70,7 +65,6 @@ class Component(Generic[Sent]):
             for ending in ("html", "css", "js")
         )
         html, css, js = self.files
-        css = _FONT_SIZE.sub(r"font-size: max(\1, var(--atlas-least, 0px))", css)
         self.name, self.message = name, message
         self._mount = st.components.v2.component(f"atlas_{name}", html=html, css=css or None, js=js)
 
@@ -122,20 +116,17 @@ def check_page(page: str) -> None:
         )
 
 
+_ACROSS = 570
+"""Pixels of the app that a presentation has for a frame from left to right."""
 FRAMED = "atlas-framed"
 """The key of a framed page's container; a section has one such page."""
-
-
-HALL, LARGEST = (1_200, 640), 2.2
-"""Pixels that a presentation's screen has for a frame, and by how much it is enlarged where that leaves it whole."""
-SMALLEST = 0.75
-"""A page that does not fit at this size scrolls."""
 
 
 def framed(page: str, height: int, alt: str, *, whole: tuple[int, int] | None = None) -> None:
     """Draw a complete HTML ``page`` in a frame of ``height`` pixels; ``alt`` is its accessible name.
 
-    ``whole``: width and height in pixels of all that a presentation shows at once, if the page does not fit itself in.
+    ``whole``: width and height in pixels of all that a presentation shows at once, if the page does not fit itself in;
+    it is made smaller by two thirds at most.
 
     Raises:
         InputTooLong: the page has more bytes than the settings allow.
@@ -147,9 +138,9 @@ def framed(page: str, height: int, alt: str, *, whole: tuple[int, int] | None = 
     st.session_state.setdefault(NEWS, alt)
     if presenting():
         page = presented(page)
-        larger = min(LARGEST, *(room / needed for room, needed in zip(HALL, whole, strict=True))) if whole else LARGEST
-        height = HALL[1]
-        st.html(f"<style>.st-key-{FRAMED} {{ --larger: {max(SMALLEST, larger):.3f}; }}</style>")
+        height = HALL
+        screens = max(1, whole[0] / _ACROSS, whole[1] / HALL) if whole else 1
+        st.html(f"<style>.st-key-{FRAMED} {{ --screens: {min(screens, 3):.3f}; }}</style>")
     with st.container(key=FRAMED):
         st.iframe(data_url(page), height=height, alt=alt)
     urlsplit.cache_clear()  # type: ignore[attr-defined]

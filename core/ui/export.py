@@ -21,7 +21,6 @@ import streamlit as st
 from core.table import Table, cell_text
 from core.theme import THEMES, Name
 from core.ui.component import Component, Message
-from core.ui.page import presenting
 from core.ui.page import theme as page_theme
 
 MAX_ROWS, MAX_COLUMNS = 400, 45
@@ -63,8 +62,6 @@ def download(kind: str, content: Lazy, name: str, key: str, *, of: str = "", tip
         of: what the button says of the file; by default its name.
         tip: the button's tooltip.
     """
-    if presenting():
-        return
     ending, mime = _KINDS[kind]
     button = partial(
         st.download_button,

@@ -13,7 +13,7 @@ from core.catalogue.glossary import Term, TryLink
 from core.links.parameters import Value
 from core.ui.glossary import href, info
 from core.ui.links import PageState, page_link, take_up
-from core.ui.page import base_path, css, plain, presenting
+from core.ui.page import base_path, css, plain
 from core.ui.param import Choice, Text
 from core.ui.search import KINDS, by_kind, hit_link
 from core.ui.section import Section, View
@@ -45,8 +45,6 @@ def terms(view: View) -> None:
     chosen = glossary.term(slug)
     if chosen is not None:
         _card(chosen, state)
-        if presenting():  # the definition alone
-            return
     query = QUERY.draw(state)[: search.MAX_QUERY].strip()
     letters = sorted({glossary.letter(term) for term in all_terms})
     letter = LETTER.with_(options={entry: entry for entry in (ALL, *letters)}).draw(state)

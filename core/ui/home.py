@@ -29,7 +29,7 @@ from core.ui.chips import token_chips
 from core.ui.component import Component, Message
 from core.ui.glossary import sentences, terms, unbuilt
 from core.ui.links import page_link
-from core.ui.page import BRANCH_TITLES, accent, base_path, plain, presenting, theme
+from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Text
 from core.ui.section import Section, View
@@ -185,9 +185,6 @@ _STYLE = """<style>
 
 def home(view: View) -> None:
     """Draw the page."""
-    if presenting():
-        masked_word(view)
-        return
     st.html(_STYLE)
     left, right = st.columns([2.2, 1], gap="medium")
     with left:

@@ -32,7 +32,7 @@ from core import links
 from core.content import content
 from core.links.parameters import Value
 from core.ui.component import Component, Message
-from core.ui.page import MAIN_PICTURE, NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
+from core.ui.page import NEWS, PRESENT, bare, base_path, plain, presenting, through_page_table
 from core.ui.streamlit_internals import by_history, forget, widget_keys
 
 _PAGE = "links.page"
@@ -165,8 +165,7 @@ def read_mode(page: str) -> None:
         st.session_state[PRESENT] = said.to == "hall"
     elif by_history() or (asked and (elsewhere or _LINKED in st.query_params)):
         st.session_state[PRESENT] = asked
-    for slot in (MAIN_PICTURE, NEWS):
-        st.session_state.pop(slot, None)
+    st.session_state.pop(NEWS, None)
 
 
 def mode_button() -> None:

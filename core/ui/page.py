@@ -51,17 +51,17 @@ def bare() -> bool:
     return bool(st.context.is_embedded)
 
 
-def told_outside() -> bool:
-    """Whether the page around this one's frame says what to try and to notice; a presentation keeps its one line."""
-    return bare() and not presenting()
+def alone() -> bool:
+    """Whether the section stands without the page's lead and common controls."""
+    return bare() or presenting()
 
 
 PRESENT = "present"
 """The parameter of a link that opens a view for a lecture hall, and the session's slot for it."""
 
 
-MAIN_PICTURE = "present.main"
-"""The session's slot for which of a presented section's figures is drawn: the first of a run."""
+HALL = 290
+"""Pixels of the app that a presentation's screen has below a section's title (``assets/styles/presented.css``)."""
 
 NEWS = "frame.news"
 """The session's slot for what the main picture of the run shows, in words."""
@@ -72,7 +72,7 @@ WIDE = "lessons.wide"
 
 
 def presenting() -> bool:
-    """Whether the section is drawn for a lecture hall: its picture and controls alone, in type of 28 pixels or more."""
+    """Whether the page is bare and enlarged for a lecture hall, its picture first: type of 28 pixels or more."""
     return bool(st.session_state.get(PRESENT))
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.figures.enlarge import enlarged
+from core.figures.plot import least_height
 from core.lazy import go
 from core.table import Table
 from core.ui.export import MENU, component_data, download_csv
 from core.ui.glossary import terms
 from core.ui.links import PageState
-from core.ui.page import MAIN_PICTURE, NEWS, plain, presenting
+from core.ui.page import HALL, NEWS, plain, presenting
 from core.ui.tables import data_table
 
 
@@ -27,8 +27,8 @@ def chart(figure: go.Figure, *, key: str, alt: str, config: dict[str, Any] | Non
         config: plotly's; by default without its toolbar.
     """
     st.session_state.setdefault(NEWS, alt)
-    if presenting():
-        figure = enlarged(figure)
+    if presenting() and figure.layout.height:
+        select["height"] = min(int(figure.layout.height), max(HALL, least_height(figure)))
     return st.plotly_chart(figure, theme=None, key=key, alt=alt, config=config or {"displayModeBar": False}, **select)
 
 
@@ -64,11 +64,6 @@ class Panel:
         Its downloads and its table are in the menus at the foot of the page.
         """
         key = self.key(state)
-        if presenting():
-            # A fragment that runs again draws the section's main picture, or another, as the whole run did.
-            main = st.session_state.setdefault(MAIN_PICTURE, self.slug) == self.slug
-            with st.container(key=f"atlas-{'main' if main else 'rest'}-{self.slug}"):
-                return chart(self.figure, width="stretch", key=key, alt=self.alt, **select)
         if self.heading:
             st.subheader(self.title, anchor=False)
         with st.container() if self.width is None else _scrolling(self.slug):
@@ -107,14 +102,12 @@ class Offer:
 
 def offer_table(state: PageState, table: Table, title: str, slug: str, file: str = "") -> None:
     """Offer the table of figures that are no `Panel`, and its download, at the foot of the page."""
-    if not presenting():
-        store(state, slug, Offer(title, table, file or slug))
+    store(state, slug, Offer(title, table, file or slug))
 
 
 def offer_chart(state: PageState, key: str, title: str, file: str, alt: str, table: Table | None = None) -> None:
     """Offer the files of a chart that is one of several in a picture, and so no `Panel`, at the foot of the page."""
-    if not presenting():
-        store(state, key, Offer(title, table, file, key, alt))
+    store(state, key, Offer(title, table, file, key, alt))
 
 
 def offer_drawing(state: PageState, key: str, title: str, *kinds: str, table: bool = False) -> None:
@@ -122,8 +115,7 @@ def offer_drawing(state: PageState, key: str, title: str, *kinds: str, table: bo
 
     ``table``: it also keeps the rows of what it shows, in a hidden element of the class ``rows``.
     """
-    if not presenting():
-        store(state, key, Offer(title, None, "", key, drawing=kinds, mirrored=table))
+    store(state, key, Offer(title, None, "", key, drawing=kinds, mirrored=table))
 
 
 def store(state: PageState, slug: str, offer: Offer) -> None:

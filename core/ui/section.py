@@ -31,11 +31,10 @@ from core.settings import ROOT, settings
 from core.ui.export import begin_downloads
 from core.ui.glossary import begin_page, error, markdown, sentences, terms
 from core.ui.links import PageState, close_page, link_row, mode_button, open_page, page_link, read_mode, sections
-from core.ui.page import accent, bare, css, presenting, theme, through_page_table, told_outside
+from core.ui.page import accent, alone, bare, css, presenting, theme, through_page_table
 from core.ui.panel import figure_menus
 from core.ui.param import Param
 from core.ui.room import door
-from core.words import first_sentence
 
 _BARE = css("bare")
 _PRESENTED = css("presented")
@@ -54,13 +53,13 @@ def header(title: str, sentence: str, branch: str | None = None, *, later: bool 
     bar = f"--atlas-bar: {accent(branch)};" if branch else ""
     with st.container(key="atlas-style"):  # hidden: a style is no part of what is on screen
         st.html(f"<style>:root {{ {bar}{theme().css} }}</style>")
-        if bare() or presenting():
+        if alone():
             st.html(_BARE + _PRESENTED * presenting())
     row = {"horizontal": True, "vertical_alignment": "center", "key": "atlas-heading"} if later else {}
     heading = st.container(**row)  # type: ignore[arg-type]
     if not later:
         heading.title(title, anchor=False)
-    if sentence and not (bare() or presenting()):
+    if sentence and not alone():
         markdown(sentence)
     try:
         settings()
@@ -104,12 +103,7 @@ class View:
         return self.words.title
 
     def say(self, part: str, /, **values: str | int | float) -> None:
-        """Show a part of the content as Markdown with links of terms; ``values`` are numbers or names of the app.
-
-        Nothing in a presentation: it has room for one line, and the presenter can say the rest.
-        """
-        if presenting():
-            return
+        """Show a part of the content as Markdown with links of terms; ``values`` are numbers or names of the app."""
         text = terms(_DISPLAY.sub(r"$$\n\1\n$$", self.words.part(part, **values)))
         for number, piece in enumerate(_HEADING.split(text)):
             if number % 2:
@@ -123,35 +117,24 @@ class View:
 
     def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
         """Draw the formulas with their symbols and the paper, in a closed expander; ``how`` may label it."""
-        if presenting():
-            return
         with st.expander(self.words.front.get("how", "How it works")):
             for part in parts or ("How it works",):
                 self.say(part, **values)
             for note in (*notes, *(["Paper"] if self.words.has("Paper") else [])):
                 self.note(note)
 
-    def line(self, text: str, of: str = "step") -> None:
-        """Draw the first sentence of a text, Markdown of the app, on one line; for a presentation."""
-        with st.container(key=f"atlas-line-{of}"):
-            st.markdown(terms(first_sentence(text)))
-
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
         """Draw Try and Notice, side by side if there is room. ``variant``: of "Notice: variant".
 
         Nothing in another page's frame: that page says what to look at.
         """
-        if told_outside():
+        if bare():
             return
         shown = [
             (name, part)
             for name in ("Try", "Notice")
             if self.words.has(part := f"{name}: {variant}") or self.words.has(part := name)
         ]
-        if presenting():
-            for name, part in shown[:1]:
-                self.line(f"**{name}** {self.words.part(part, **values)}", part)
-            return
         for column, (name, part) in zip(st.columns(len(shown) or 1, gap="large"), shown, strict=False):
             column.markdown(terms(f"**{name}** {self.words.part(part, **values)}"))
 
@@ -202,13 +185,12 @@ class Page:
     def run(self) -> None:
         words = content(self.slug)
         read_mode(self.slug)
-        framed = not (bare() or presenting())
         heading = header(words.title, "" if self.titled else words.label("line"), self.branch, later=self.titled)
         state, files = open_page(self.slug), begin_downloads()
         later: list[Callable[[], None]] = []
         chosen, step = "", words.front.get("next")
         if not self.unavailable():
-            with nullcontext() if framed else st.container(key="atlas-above"):
+            with st.container(key="atlas-above") if alone() else nullcontext():
                 view = self.above(View(state, words, heading=heading))
                 first = self.sections[0].slug
                 titles = {section.slug: section.words(self.slug).title for section in self.sections}
@@ -229,10 +211,10 @@ class Page:
         else:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 menus = st.container(horizontal=True, gap="small", width="content")
-                if framed:
+                if not bare():
                     link_row(state, chosen, linkable=bool(self.carried()))
                     door(self.slug)
-        if framed and step:
+        if step and not alone():
             page_link(step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:")
         close_page(state)
         for do in later:

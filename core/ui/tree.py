@@ -32,7 +32,7 @@ from core.ui.costs import computed_table
 from core.ui.formulas import symbols
 from core.ui.glossary import caption, info, markdown, terms, warning
 from core.ui.links import PageState, page_link
-from core.ui.page import plain, theme, told_outside
+from core.ui.page import bare, plain, theme
 from core.ui.panel import chart, offer_chart
 from core.ui.tables import data_table
 
@@ -184,7 +184,7 @@ def tree_panel(
     elif view in ("treemap", "sunburst"):
         areas(root, f"{system.name} {name}", state, f"{key}.{view}.{name}", f"{system.slug}-{name}", view=view)
         legend(root)
-        if not told_outside():
+        if not bare():
             caption(f"{_words('Try: areas')} {_notice(root)}")
     else:
         _text(slug, root, key)
@@ -214,7 +214,7 @@ def _walk(
             label=f"{system.name} {size}, module tree",
             uses=1 if shape is None else round(shape.uses),
         )
-        if not told_outside():
+        if not bare():
             caption(f"{_words('Try: tree')} {_notice(root)}")
     with right:
         details(root, picked)

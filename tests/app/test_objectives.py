@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 from core.content import content
 from core.ui.objectives import points
 from core.ui.objectives.objective import ENTRIES
-from core.ui.page import MAIN_PICTURE
 from tests import pages
 from tests.app.history import back
 from tests.pages import html_of, link, protos, shown, widget
@@ -325,11 +324,6 @@ def test_numbers_that_this_text_does_not_have_are_passed_over() -> None:
     at = masks(tokens="3", flips="0.4000", place="63", below="reach", layers="24")
     assert board(at)["flips"] == [0]
     assert "1 row attends to nothing" in shown(at)
-
-
-def test_the_board_is_the_main_picture_of_a_presentation() -> None:
-    at = masks(present="1")
-    assert at.session_state[MAIN_PICTURE] == "board"  # so that the frame hides all figures
 
 
 def test_the_menu_has_eight_objectives_by_architecture_and_then_the_variants() -> None:

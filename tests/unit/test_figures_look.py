@@ -14,10 +14,9 @@ import pytest
 
 from core.attention.trace import AttentionMap
 from core.figures.attention import attention_map
-from core.figures.enlarge import SCREEN, TYPE, WHOLE, enlarged
 from core.figures.heatmap import heat_map
 from core.figures.heatmap import tokens as names_of
-from core.figures.plot import BELOW, figure, scatter
+from core.figures.plot import figure, least_height, note, scatter
 from core.theme import ACCENTS, DARK, FONT, LIGHT, MONO, Theme, lightness
 
 ROOT = Path(__file__).parents[2]
@@ -169,66 +168,13 @@ def test_what_plotly_does_not_know_is_refused() -> None:
         figure(LIGHT, [], heigth=200)
 
 
-def test_type_and_marks_grow_and_values_do_not() -> None:
-    small = figure(
-        LIGHT,
-        [
-            scatter([10, 20], [2, 3], "markers+text", text=["a", "b"], marker={"size": 10}, textfont={"size": 9}),
-            {"type": "bar", "x": [1, 2], "y": [3, 4], "width": 0.5},
-        ],
-        height=200,
-    )
-    large = enlarged(small)
-    assert (large.data[0].textfont.size, large.layout.template.layout.font.size) == (TYPE, TYPE)
-    assert large.data[0].marker.size == pytest.approx(10 * TYPE / 13)
-    assert (list(large.data[0].x), large.data[1].width) == ([10, 20], 0.5)
-    assert large.layout.height == pytest.approx(200 * TYPE / 13)
-    assert small.data[0].textfont.size == 9, "the figure itself stays as it is"
-
-
-def test_a_picture_ends_with_the_screen_unless_its_rows_have_names() -> None:
-    tall = figure(LIGHT, [scatter([1], [2], "markers")], height=900)
-    rows = [f"row {number}" for number in range(30)]
-    bars = figure(LIGHT, [{"type": "bar", "orientation": "h", "x": list(range(30)), "y": rows}], height=900)
-    assert enlarged(tall).layout.height == SCREEN
-    square = figure(LIGHT, [scatter([1], [2], "markers")], height=900, yaxis={"scaleanchor": "x"})
-    assert enlarged(square).layout.height == WHOLE
-    assert enlarged(bars).layout.height >= 30 * TYPE
-
-
-@pytest.mark.parametrize("count", [17, 30])
-def test_every_row_of_a_map_is_named(count: int) -> None:
-    tokens = [f"token {number}" for number in range(count)]
-    drawn = enlarged(heat_map(np.eye(count), names_of(tokens), names_of(tokens), LIGHT, height=430))
-    down = drawn.layout.yaxis
-    assert drawn.layout.height >= count * TYPE
-    assert down.dtick == 1 if down.tickvals is None else len(down.tickvals) == count
-
-
-def test_numbers_past_the_longest_bar_have_room_and_stay_large() -> None:
-    bars = {"type": "bar", "orientation": "h", "x": [1, 9], "y": ["a", "b"], "text": ["1 hour", "9 hours"]}
-    large = enlarged(figure(LIGHT, [bars], height=200))
-    assert large.layout.margin.r >= 4 * TYPE
-    assert (large.data[0].constraintext, large.data[0].cliponaxis) == ("none", False)
-
-
-def test_notes_side_by_side_break_and_their_rows_stay_apart() -> None:
-    rows, words = range(8), "two or three words"
-    notes = [
-        {"text": f"{words}<br><span style='font-size:11px'>1</span>", "x": x, "y": y} for x in range(6) for y in rows
-    ]
-    large = enlarged(figure(LIGHT, [scatter([0, 5], [0, 7], "markers")], height=900, annotations=notes)).layout
-    assert large.annotations[0].text.startswith("two or<br>three<br>words<br>")
-    assert f"font-size:{TYPE}px" in large.annotations[0].text
-    assert large.height >= len(rows) * 4 * TYPE
-
-
-def test_a_legend_below_the_picture_leaves_the_title_of_the_axis_its_room() -> None:
-    lines = [scatter([1, 2], [1, 2], "lines", name=f"a line with a long name {number}") for number in range(6)]
-    large = enlarged(
-        figure(LIGHT, lines, height=380, legend=BELOW, yaxis={"title": {"text": "a long title, upwards " * 2}})
-    )
-    rows = 3
-    picture = large.layout.height - rows * 34 - 100
-    assert -large.layout.legend.y * picture == pytest.approx(100, abs=1)
-    assert "<br>" in large.layout.yaxis.title.text
+def test_a_figure_says_below_what_height_its_names_and_notes_would_stand_on_each_other() -> None:
+    names = [f"row {number}" for number in range(30)]
+    bars = figure(LIGHT, [{"type": "bar", "orientation": "h", "x": list(range(30)), "y": names}], height=900)
+    assert least_height(bars) > 30 * 13
+    points = figure(LIGHT, [scatter([1], [2], "markers")], height=900)
+    assert least_height(points) < 150, "only spreads out"
+    rows = heat_map(np.eye(17), names_of(names[:17]), names_of(names[:17]), LIGHT, height=430)
+    assert 17 * 13 < least_height(rows) < 430
+    notes = [note("one<br>two", x, y) for x in range(3) for y in range(8)]
+    assert least_height(figure(LIGHT, [], annotations=notes)) > 8 * 2 * 13

@@ -13,12 +13,12 @@ function drawn(kind, attributes, text) {
 
 const wide = (text) => [...text].reduce((sum, c) => sum + (c.codePointAt(0) > 0x2e7f ? 2 : 1), 0);
 
-function measure(data, room, least, screen) {
-  const size = Math.max(12, least); // of a presentation's type
+function measure(data, room, screen) {
+  const size = 13;
   const longest = (labels) => Math.max(1, ...labels.map(wide)) * size * LETTER;
   const [left, slant] = [longest(data.rows) + size + 16, longest(data.cols)];
   const [top, right] = [slant * Math.sin(TURN) + size + 18, Math.max(6, slant * Math.cos(TURN))];
-  const most = least ? Math.floor((screen - top - 4 * size) / data.rows.length) : 44; // a screen's height
+  const most = Math.min(44, Math.floor((screen - top - 4 * size) / data.rows.length));
   const side = Math.max(3, Math.min(most, Math.floor((Math.min(room, 54 * size) - left - right) / data.cols.length)));
   return {
     size, left, top, side, width: left + side * data.cols.length + right, height: top + side * data.rows.length + 4,
@@ -30,9 +30,8 @@ const allowed = (state, cell) => (state.data.bits[cell] === "1") !== state.flips
 
 function draw(state) {
   const { data, svg } = state;
-  const least = parseFloat(getComputedStyle(state.root).getPropertyValue("--atlas-least")) || 0;
   const scale = state.root.getBoundingClientRect().width / state.root.offsetWidth || 1; // a presentation's
-  const room = measure(data, state.root.clientWidth || 560, least, innerHeight / scale);
+  const room = measure(data, state.root.clientWidth || 560, innerHeight / scale);
   const { side, left, top, size } = room;
   const [rows, cols] = [data.rows.length, data.cols.length];
   state.room = room;

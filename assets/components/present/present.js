@@ -50,16 +50,7 @@ export default function (component) {
   state.send = setTriggerValue;
   // A key pressed before the answer to the one before it finds what that one asked for.
   if (!(state.count > data.count)) Object.assign(state, { count: data.count, on: data.on });
-  // Streamlit computes the pixels of icons and of tables' rows from the root's size while it renders. So that has to be
-  // the page's again before the run that ends a presentation, whose styles leave only as it is drawn.
-  const root = document.documentElement.style;
-  if (!data.on) {
-    state.size = getComputedStyle(document.documentElement).fontSize;
-    root.removeProperty("font-size");
-  }
   const turn = (on) => {
-    if (on) root.removeProperty("font-size");
-    else root.setProperty("font-size", state.size ?? "17px", "important");
     state.on = on;
     state.count += 1;
     state.send("sent", { to: on ? "hall" : "page", count: state.count });

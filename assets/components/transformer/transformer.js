@@ -37,7 +37,7 @@ const scaleOf = (stage) => stage.getBoundingClientRect().width / stage.offsetWid
 // The pixels that the picture may be high: in a presentation what is left of the screen, with two lines of text.
 function roomFor(view) {
   const scale = scaleOf(view.stage);
-  return view.least ? Math.max(280, (innerHeight - view.stage.getBoundingClientRect().top) / scale - 4.4 * view.least) : Infinity;
+  return view.least ? Math.max(190, (innerHeight - view.stage.getBoundingClientRect().top) / scale - 4.4 * view.least) : Infinity;
 }
 
 // The part of the picture in sight; a narrow screen follows the step.
@@ -342,9 +342,9 @@ function listen(view) {
   view.seen.observe(view.stage);
 }
 
-// Whether a presentation has begun or ended: the frame then asks for a least size of type, or no longer.
+// Whether a presentation has begun or ended: it enlarges all, and type of 13 pixels is the least it shows.
 function presented(view) {
-  const least = parseFloat(getComputedStyle(view.root).getPropertyValue("--atlas-least")) || 0;
+  const least = scaleOf(view.stage) > 1.01 ? 13 : 0;
   const changed = least !== view.least;
   view.least = least;
   view.root.classList.toggle("presented", least > 0);

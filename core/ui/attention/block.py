@@ -37,7 +37,7 @@ from core.ui.glossary import plain_terms, sentences
 from core.ui.heads.panel import HEAD, LAYER
 from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, task_names, text_part
 from core.ui.links import PageState, instead
-from core.ui.page import accent, plain, presenting, theme
+from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -65,8 +65,6 @@ def inside(view: View) -> None:
             task = draw_task(spec, view.state)
             text, side, layer = _controls(spec, view.state)
         _block(view, spec, text, task, side, layer)
-    if presenting():  # the block is the main picture
-        return
     st.divider()
     with sentences():
         logit_lens(view.state, spec)
@@ -118,8 +116,6 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         # A sparse model computes no score where the mask forbids one.
         sparse = attention_layers(session.checkpoint(spec.slug))[side][layer].names.score in _SPARSE
         draw_step(block, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse, selection=selection)
-    if presenting():  # the step's text is the one line
-        return
     two_streams = any(step.name == "second stream" for step in block.steps)
     view.try_and_notice("two streams" if two_streams else "norm first" if block.pre_norm else "norm last")
     if spec.offers("classifies texts"):

@@ -23,7 +23,7 @@ from core.table import Table
 from core.ui.export import download_csv
 from core.ui.heads.panel import HEAD
 from core.ui.links import page_link
-from core.ui.page import accent, bare, plain, presenting, theme
+from core.ui.page import accent, bare, plain, theme
 from core.ui.panel import Panel
 from core.ui.section import View
 from core.ui.selection import Selection
@@ -101,14 +101,9 @@ def draw_step(
                 slug = wires[to].slug if there else ""
                 st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=slot.set, args=(slug,))
     words = step_text(step)
-    if presenting():
-        view.line(words.text)
-    else:
-        st.markdown(f":small[{words.text} {plain(step.note)}]")
+    st.markdown(f":small[{words.text} {plain(step.note)}]")
     shown = _shown(block, step, head, f"head {head + 1} of {heads}" if heads > 1 else "", sparse)
     _picture(shown, spec, selection, view)
-    if presenting():
-        return
     left, right = st.columns([1, 1.15], vertical_alignment="center")
     left.latex(step.formula)
     right.caption("; ".join(f"${latex}$ {meaning}" for latex, meaning in words.symbols) + ".")

@@ -23,7 +23,7 @@ from core.links.parameters import Value
 from core.table import Table
 from core.ui.demos.cover import Judge, explained, uncovered, verdict
 from core.ui.links import PageState
-from core.ui.page import accent, plain, presenting, theme
+from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, chart, offer_chart, offer_table
 from core.ui.param import Control, Integer, Param, Text, settings_menu
 from core.ui.picker import card_panel
@@ -144,12 +144,11 @@ class DemoView(View):
         """
         scale = max(prediction.top.probabilities[0] for prediction in shown)
         columns: Sequence[Any] = ()
-        name, across = (st.markdown, min(across, 2)) if presenting() else (st.caption, across)
         for number, (title, top, _, chosen, note) in enumerate(shown[:most]):
             if number % across == 0:
                 columns = st.columns(across, gap="medium")
             with columns[number % across]:
-                name(plain(title))
+                st.caption(plain(title))
                 key = self.state.key(f"predictions.{slug}.{number}")
                 alt = bars_alt(top.tokens, top.probabilities, title)
                 chart(

@@ -139,8 +139,8 @@ def _drafted_style(kind: str) -> str:
         "border-radius:.25em;padding:.1em .08em;"
         "text-decoration:underline 2px var(--atlas-green);text-underline-offset:.25em",
         "own": "border:2px solid var(--atlas-vermilion);border-radius:.3em;padding:.06em .14em",
-        "rejected": "text-decoration:line-through 2px;font-size:.82em;opacity:.85",
-        "dropped": "text-decoration:line-through 1px dotted;font-size:.82em;opacity:.62",
+        "rejected": "text-decoration:line-through 2px;font-size:.9em;opacity:.85",
+        "dropped": "text-decoration:line-through 1px dotted;font-size:.9em;opacity:.62",
     }[kind]
 
 

@@ -37,6 +37,7 @@ from core.ui.param import Carried, Toggle
 from core.ui.quiz import ask, verdict
 from core.ui.room import door
 from core.ui.section import Section, View
+from core.words import first_sentence
 
 
 class Opened(Message):
@@ -161,7 +162,8 @@ def _lesson(view: View, lesson: Lesson) -> None:
     with text:
         if hall:
             title, words = (step.title, step.text) if lesson.trusted else (plain(step.title), plain(step.text))
-            view.line(f"**{title}** {words}")  # which links the terms of its first sentence
+            with st.container(key="atlas-line"):
+                st.markdown(terms(first_sentence(f"**{title}** {words}")))
         else:
             _place(lesson, number)
             st.subheader(_words(lesson, step.title), anchor=False)

@@ -31,7 +31,7 @@ from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
 from core.ui.masks.reach import LAYERS, chosen_position, reach
-from core.ui.page import MAIN_PICTURE, base_path, plain, presenting, theme, told_outside
+from core.ui.page import bare, base_path, plain, theme
 from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -75,12 +75,8 @@ def masks(view: View) -> None:
     key = state.key("masks.board")
     board = build_board(choice, axes, _flips(choice, (len(axes.queries), len(axes.keys)), key, state))
     state.set(flips=board.flips or None)
-    if presenting():  # the board has the whole screen
-        st.session_state.setdefault(MAIN_PICTURE, "board")
-        left, right = st.container(key="atlas-board"), st.container(key="atlas-rest")
-    else:
-        left, right = st.columns([1.15, 1], gap="large")
-    with left:
+    left, right = st.columns([1.15, 1], gap="large")
+    with left, st.container(key="atlas-board"):
         BOARD.draw(key, board_data(choice, board))
         if board.flips:
             st.button(
@@ -124,7 +120,7 @@ def board_data(choice: Mask, board: Board) -> dict[str, Any]:
 
 
 def _try(view: View, choice: Mask) -> None:
-    if told_outside():
+    if bare():
         return
     words = describe(choice.kind)
     left, right = st.columns(2, gap="large")
