@@ -150,8 +150,8 @@ HALL = """
 () => {
   const [main] = document.querySelectorAll("[data-testid=stMain]"), said = [];
   const scale = (one) => one.getBoundingClientRect().width / one.offsetWidth;
-  const scrolls = (one) => one && one !== main
-    && (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== "visible" || scrolls(one.parentElement));
+  const moves = (one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== "visible";
+  const scrolls = (one) => one && one !== main && (moves(one) || scrolls(one.parentElement));
   const look = (root) => root.querySelectorAll("*").forEach((one) => {
     if (one.shadowRoot) look(one.shadowRoot);
     const text = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
