@@ -109,18 +109,18 @@ def word_attention(checkpoint: Checkpoint, text: str, task: str | None = None) -
         return WordAttention(spec.slug, maps.own, maps.cross)
     _check_offsets(checkpoint, able=checkpoint.tokenizer.is_fast)
     typed = clean(text, MAX_CHARS)
-    given = inputs(checkpoint, typed, task, target="", joined=True)
-    attention_map = trace_of(given).own
-    belongs = belonging(_starts(given, typed, words), given.of_text)
+    sentence_inputs = inputs(checkpoint, typed, task, target="", joined=True)
+    attention_map = trace_of(sentence_inputs).own
+    belongs = belonging(_starts(sentence_inputs, typed, words), sentence_inputs.of_text)
     _check_offsets(checkpoint, able=bool(belongs.any()))
     return WordAttention(spec.slug, in_words(attention_map, words, words, belongs, belongs))
 
 
-def _starts(given: Inputs, typed: str, words: Sequence[Word]) -> list[int]:
+def _starts(inputs: Inputs, typed: str, words: Sequence[Word]) -> list[int]:
     """Where the words of ``typed`` start in the text that was read: with the model's own mask, or a part of it."""
-    mask = given.checkpoint.tokenizer.mask_token
-    if mask is None or given.text in typed:
-        return [word.start - typed.find(given.text) for word in words]
+    mask = inputs.checkpoint.tokenizer.mask_token
+    if mask is None or inputs.text in typed:
+        return [word.start - typed.find(inputs.text) for word in words]
     return [len(translate_masks(typed[: word.start], str(mask))[0]) for word in words]
 
 

@@ -78,11 +78,11 @@ def inputs(
 
 def check_size(checkpoint: Checkpoint, count: int, *, joined: bool = False) -> None:
     """Raise :class:`InputTooLong` above the limit of tokens, which for a Transformer-XL is one segment."""
-    one = has_memory(checkpoint.model) and not joined
-    most = SEGMENT if one else settings().max_attention_tokens
+    by_segment = has_memory(checkpoint.model) and not joined
+    most = SEGMENT if by_segment else settings().max_attention_tokens
     if count > most:
-        why = f", which {checkpoint.spec.name} reads as one segment" if one else ""
-        host = "" if one else f" {raised_with('max_attention_tokens')}"
+        why = f", which {checkpoint.spec.name} reads as one segment" if by_segment else ""
+        host = "" if by_segment else f" {raised_with('max_attention_tokens')}"
         raise InputTooLong(
             f"This text has {count:,} tokens; up to {most} are analyzed{why}. A text of about {most * 2 // 3} words "
             f"or fewer works.{host}"
@@ -115,8 +115,12 @@ def _second(
     if encoding.is_fast:
         halves = encoding.sequence_ids()
         return halves.index(1) if 1 in halves else None
-    ids, own = encoding["input_ids"], tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-    starts = [at for at in range(1, len(ids) - len(own) + 1) if own and ids[at : at + len(own)] == own]
+    ids, second_ids = encoding["input_ids"], tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    starts = [
+        at
+        for at in range(1, len(ids) - len(second_ids) + 1)
+        if second_ids and ids[at : at + len(second_ids)] == second_ids
+    ]
     return starts[-1] if starts else None
 
 

@@ -126,8 +126,8 @@ def run_text(
         if site.name.partition(".")[0] in ("terms", "scores", "mask", "pattern"):
             joined.tensors[site] = _placed(parts, ids.shape[1])
         elif site.name in ("q", "k", "v"):  # the keys and values of the memory stand first
-            own = (part[:, :, -size:] for part, size in zip(parts, sizes, strict=True))
-            joined.tensors[site] = torch.cat(list(own), dim=2)
+            segment_parts = (part[:, :, -size:] for part, size in zip(parts, sizes, strict=True))
+            joined.tensors[site] = torch.cat(list(segment_parts), dim=2)
         else:
             joined.tensors[site] = torch.cat(parts, dim=1)
     return joined
@@ -135,12 +135,12 @@ def run_text(
 
 def _placed(parts: Sequence[Tensor], n: int) -> Tensor:
     """(R, H, n, n) from parts (R, H, q, K), whose last key is at the position of their last query; 0 elsewhere."""
-    whole = parts[0].new_zeros(*parts[0].shape[:2], n, n)
+    square = parts[0].new_zeros(*parts[0].shape[:2], n, n)
     end = 0
     for part in parts:
         end += part.shape[2]
-        whole[:, :, end - part.shape[2] : end, end - part.shape[3] : end] = part
-    return whole
+        square[:, :, end - part.shape[2] : end, end - part.shape[3] : end] = part
+    return square
 
 
 def costs(model: Model, ids: Sequence[int], *, segment: int = SEGMENT, memory: int | None = None) -> Doubles:
@@ -202,17 +202,17 @@ def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory
     if len(ids) > MAX_READ:
         raise InputTooLong(f"This text has {len(ids):,} tokens; up to {MAX_READ:,} are read here. A shorter one works.")
     begin = tokenizer.bos_token_id
-    whole = ids if begin is None else [int(begin), *ids]  # without such a token the first one is given
-    if len(whole) < 2:
+    all_ids = ids if begin is None else [int(begin), *ids]  # without such a token the first one is given
+    if len(all_ids) < 2:
         raise InputUnusable("A single token has no earlier segment to cache. Type a sentence or more.")
-    attended = weights(model, whole, segment=segment, memory=memory)
-    back = np.arange(len(whole))[:, None] - np.arange(len(whole))[None, :]
+    attended = weights(model, all_ids, segment=segment, memory=memory)
+    back = np.arange(len(all_ids))[:, None] - np.arange(len(all_ids))[None, :]
     return MemoryReading(
-        describe(tokenizer, whole[1:]),
+        describe(tokenizer, all_ids[1:]),
         segment,
         memory,
-        costs(model, whole, segment=segment, memory=memory),
-        costs(model, whole, segment=segment, memory=0),
+        costs(model, all_ids, segment=segment, memory=memory),
+        costs(model, all_ids, segment=segment, memory=0),
         tuple(int(np.where(layer, back, 0).max()) for layer in attended),
         influence(attended),
     )

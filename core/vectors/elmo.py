@@ -64,13 +64,13 @@ def model() -> Any:
 
 def read_elmo(text: str) -> Reading:
     """The embeddings and both layers of a text, (3, n, 2d). Raises as `core.vectors.reading.read_states`."""
-    given = inputs_of(tokenizing(), text)
-    ids = given.tensors["input_ids"]
+    inputs = inputs_of(tokenizing(), text)
+    ids = inputs.tensors["input_ids"]
     with torch.inference_mode():
         layers = model().states(ids, torch.ones_like(ids))[:, :, 0].permute(0, 2, 1, 3).flatten(2)
     states = layers.numpy().copy()
     states.setflags(write=False)
-    return Reading(given.text, given.tokens, states)
+    return Reading(inputs.text, inputs.tokens, states)
 
 
 @dataclass(frozen=True, slots=True)

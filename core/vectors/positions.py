@@ -174,8 +174,8 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     filler = next(token for token in inputs_of(checkpoint, "a").of_text if not token.special)
     fillers = [filler] * min(MOST, max_tokens(checkpoint) or MOST)
     rewrites = checkpoint.spec.offers("rewrites")
-    given = pair(checkpoint, fillers, [filler.id]) if rewrites else one_text(checkpoint, fillers)
-    for step in embedding_of(given):
+    inputs = pair(checkpoint, fillers, [filler.id]) if rewrites else one_text(checkpoint, fillers)
+    for step in embedding_of(inputs):
         if step.name == "position":
             return frozen(step.values.copy())
     raise InputUnusable(f"{checkpoint.spec.name} adds no position embeddings. Models such as BERT and GPT-2 do.")

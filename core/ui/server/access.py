@@ -119,11 +119,11 @@ def may_connect(origin: str, host: str) -> bool:
     ``server.corsAllowedOrigins``. Streamlit would let in every port of this machine, another user's included. No
     browser omits the header."""
     try:
-        own = urlsplit(origin).netloc.lower() == host.lower()
+        same_host = urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:
         return False
     named = (str(name).strip().rstrip("/") for name in st.get_option("server.corsAllowedOrigins") or ())
-    return not origin or own or origin in named or not st.get_option("server.enableCORS")
+    return not origin or same_host or origin in named or not st.get_option("server.enableCORS")
 
 
 def _may_measure(scope: Scope) -> bool:
