@@ -120,14 +120,14 @@ def press(at: AppTest, label: str) -> AppTest:
 
 
 def test_next_and_back_walk_the_steps_and_end_with_them() -> None:
-    found = block(checkpoints.load("atlas-t5"), "The cat sleeps on the chair.", 0, "decoder")
-    slugs = [wire.slug for wire in wires(found.steps)]
+    computed = block(checkpoints.load("atlas-t5"), "The cat sleeps on the chair.", 0, "decoder")
+    slugs = [wire.slug for wire in wires(computed.steps)]
     for number in (0, len(slugs) - 2):
         at = page(model="atlas-t5", side="decoder", step=slugs[number])
         press(at, "Next")
         assert at.query_params["step"] == slugs[number + 1]
-        assert title(at).lower() == found.steps[number + 1].name
-        assert formula(at) == found.steps[number + 1].formula
+        assert title(at).lower() == computed.steps[number + 1].name
+        assert formula(at) == computed.steps[number + 1].formula
         assert f"Step {number + 2} of {len(slugs)}, " in shown(at)
     assert widget(at.button, "Next").disabled
     press(at, "Back")
@@ -169,12 +169,12 @@ def test_another_layer_and_another_side_keep_what_they_can() -> None:
 
 def at_work(tree: AppTest) -> list[Any]:
     """The links from a tree's node to its step; other links lead to other pages."""
-    return [one.proto for one in tree.get("page_link") if one.proto.label.startswith("Run it")]
+    return [element.proto for element in tree.get("page_link") if element.proto.label.startswith("Run it")]
 
 
 def test_a_step_leads_to_its_module_and_the_module_to_the_step() -> None:
     at = page(model="atlas-bert", step="attention-queries", layer="3")
-    (link,) = [one.proto for one in at.get("page_link") if one.proto.page == "encoder"]
+    (link,) = [element.proto for element in at.get("page_link") if element.proto.page == "encoder"]
     assert "encoder.layer.0-11.attention.self.query" in link.label.replace("\\", "")
     tree = opened("encoder", system="bert", tab="tree", node="encoder.layer.0-11.attention.self.query", layer="3")
     (back,) = at_work(tree)
@@ -182,7 +182,7 @@ def test_a_step_leads_to_its_module_and_the_module_to_the_step() -> None:
     assert "step=attention-queries" in back.query_string
     assert "layer=3" in back.query_string
     mask = page(model="atlas-bert", step="attention-mask")
-    assert not [one for one in mask.get("page_link") if one.proto.page == "encoder"]
+    assert not [element for element in mask.get("page_link") if element.proto.page == "encoder"]
 
 
 def test_the_lens_has_a_text_of_its_own() -> None:

@@ -63,9 +63,9 @@ def test_a_wrong_option_says_its_misconception() -> None:
 
 
 def lesson_of(slug: str) -> Lesson:
-    found = next(lesson for lesson in lessons() if lesson.slug == slug)
-    assert isinstance(found, Lesson)
-    return found
+    match = next(lesson for lesson in lessons() if lesson.slug == slug)
+    assert isinstance(match, Lesson)
+    return match
 
 
 def test_a_view_that_prints_the_answer_is_covered_until_there_is_one() -> None:
@@ -133,7 +133,7 @@ def test_a_lesson_of_a_link_is_data() -> None:
     text = '+++\ntitle = "**Bold** [a](http://b.example)"\nline = "A line."\n+++\n'
     text += '## <b>First</b>\n# Heading ![x](http://b.example/y.png)\n+++\nview = "/glossary"\n+++\n'
     at = opened("lessons", file=text)
-    drawn = " ".join(str(one.value) for one in (*at.markdown, *at.caption, *at.subheader))
+    drawn = " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.subheader))
     assert "](http" not in drawn
     assert "\\*\\*Bold" in drawn
 

@@ -203,7 +203,7 @@ def _pixel(page: Page, row: int, column: int) -> list[int]:
 def _colors(page: Page, row: int, column: int) -> set[tuple[int, ...]]:
     """The colors of a cell of the opened map, without its edge."""
     page.wait_for_function("() => layout !== null")
-    found = page.evaluate(
+    colors = page.evaluate(
         """([row, column]) => {
           const dense = window.devicePixelRatio, { side, top, cell } = layout, inner = Math.floor((cell - 6) * dense);
           const at = [side + column * cell + 3, top + row * cell + 3].map((place) => Math.round(place * dense));
@@ -211,7 +211,7 @@ def _colors(page: Page, row: int, column: int) -> set[tuple[int, ...]]:
         }""",
         [row, column],
     )
-    return {tuple(found[i : i + 3]) for i in range(0, len(found), 4)}
+    return {tuple(colors[i : i + 3]) for i in range(0, len(colors), 4)}
 
 
 def test_walked_by_keyboard(bare: BrowserContext) -> None:
@@ -276,8 +276,8 @@ def test_pointed_at(bare: BrowserContext) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_not_computed_is_not_zero(bare: BrowserContext, theme: Name) -> None:
     zeros = np.tri(8, dtype=np.float32)[None, None] * np.array([1.0] + [0.0] * 7, np.float32)
-    found = AttentionMap("decoder", WORDS, WORDS, zeros)
-    page, trouble = open_alone(bare, grid.render(found, theme=theme))
+    attention_map = AttentionMap("decoder", WORDS, WORDS, zeros)
+    page, trouble = open_alone(bare, grid.render(attention_map, theme=theme))
     back = {"light": (255, 255, 255), "dark": (18, 22, 27)}[theme]
     assert _colors(page, 5, 2) == {back}
     hatched = _colors(page, 2, 5)
@@ -290,8 +290,10 @@ def test_not_computed_is_not_zero(bare: BrowserContext, theme: Name) -> None:
 
 
 def test_differences_have_a_color_for_each_sign(bare: BrowserContext) -> None:
-    found = _map()
-    signed = combine.difference(combine.part(found, layer=1, head=2), combine.part(found, layer=0, head=0))
+    attention_map = _map()
+    signed = combine.difference(
+        combine.part(attention_map, layer=1, head=2), combine.part(attention_map, layer=0, head=0)
+    )
     page, trouble = open_alone(bare, grid.render(signed))
     red, _, blue = _pixel(page, 3, 2)
     assert blue > red + 60  # more than before: blue
@@ -316,8 +318,8 @@ def test_sixteen_bits_have_more_decimals(bare: BrowserContext) -> None:
 @pytest.mark.parametrize("shape", [(1, 3), (2, 1)])
 def test_each_head_has_its_own_gaps(bare: BrowserContext, shape: tuple[int, int]) -> None:
     allowed = np.random.default_rng(0).random((*shape, 8, 8)) < 0.5
-    found = AttentionMap("encoder", WORDS, WORDS, _map().weights, allowed=allowed)
-    page, trouble = open_alone(bare, grid.render(found))
+    attention_map = AttentionMap("encoder", WORDS, WORDS, _map().weights, allowed=allowed)
+    page, trouble = open_alone(bare, grid.render(attention_map))
     told = page.evaluate(
         "Array.from({ length: 2 * 3 * 8 * 8 }, (_, i) => computed(Math.floor(i / 64), Math.floor((i % 64) / 8), i % 8))"
     )
@@ -345,18 +347,18 @@ def test_special_tokens_can_be_hidden(bare: BrowserContext) -> None:
 
 def test_one_scale_for_all_heads(bare: BrowserContext) -> None:
     page, trouble = open_alone(bare, grid.render(_map(), layer=1, head=2))
-    own = _pixel(page, 3, 2)
+    pixel = _pixel(page, 3, 2)
     expect(page.locator("#high")).to_have_text("0.75")
     page.get_by_label("One scale for all heads").check()
     expect(page.locator("#high")).to_have_text("1.00")
-    assert _pixel(page, 3, 2) != own
+    assert _pixel(page, 3, 2) != pixel
     assert trouble == []
     page.close()
 
 
 def test_it_fits_a_phone(bare: BrowserContext) -> None:
-    found = AttentionMap("encoder", WORDS, WORDS, np.repeat(np.repeat(_map().weights, 6, 0), 4, 1))
-    page, trouble = open_alone(bare, grid.render(found), viewport={"width": 400, "height": 800})
+    attention_map = AttentionMap("encoder", WORDS, WORDS, np.repeat(np.repeat(_map().weights, 6, 0), 4, 1))
+    page, trouble = open_alone(bare, grid.render(attention_map), viewport={"width": 400, "height": 800})
     width = "document.documentElement.scrollWidth"
     assert page.evaluate(width) == 400
     assert page.evaluate("document.getElementById('all').offsetWidth <= 400 - 24")
@@ -371,8 +373,8 @@ def test_it_fits_a_phone(bare: BrowserContext) -> None:
 
 def test_the_picture_follows_the_keys(bare: BrowserContext) -> None:
     """Twelve layers do not fit a low window; the chosen head is scrolled to, below the sentence."""
-    found = AttentionMap("encoder", WORDS, WORDS, np.repeat(_map().weights, 6, 0))
-    page, trouble = open_alone(bare, grid.render(found), viewport={"width": 800, "height": 500})
+    attention_map = AttentionMap("encoder", WORDS, WORDS, np.repeat(_map().weights, 6, 0))
+    page, trouble = open_alone(bare, grid.render(attention_map), viewport={"width": 800, "height": 500})
     page.locator("#all").press("PageDown")
     expect(page.get_by_role("status")).to_contain_text("Layer 12, head 1.")
     page.wait_for_function("overview.boxes")

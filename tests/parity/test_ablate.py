@@ -42,11 +42,11 @@ def mutilated(checkpoint: Checkpoint, off: set[Head]) -> Any:
             continue
         place = attention_layers(Checkpoint(model, checkpoint.tokenizer, checkpoint.spec))[kind][layer]
         if place.stack.blueprint is None:
-            own = model.get_submodule(place.module)
+            submodule = model.get_submodule(place.module)
             beside = model.get_submodule(place.module.rpartition(".")[0])  # as BERT has it
             projection = next(
                 getattr(module, name)
-                for module in (own, getattr(beside, "output", None))
+                for module in (submodule, getattr(beside, "output", None))
                 for name in ("o_proj", "out_proj", "Wo", "dense", "c_proj", "o")
                 if hasattr(module, name)
             )
@@ -69,14 +69,14 @@ def in_streams(layer: Any, kind: str, head: int) -> None:
     if not hasattr(layer, "two"):
         layer.two = torch.nn.ModuleList((copy.deepcopy(layer.rel_attn), copy.deepcopy(layer.rel_attn)))
 
-        def both(*given: Any, **more: Any) -> Any:
-            content, query = (one(*given, **more) for one in layer.two)
+        def both(*arguments: Any, **more: Any) -> Any:
+            content, query = (entry(*arguments, **more) for entry in layer.two)
             return content[0], query[1], *content[2:]
 
         layer.rel_attn.forward = both
-    for one, stream in zip(layer.two, ("decoder", "query"), strict=True):
+    for entry, stream in zip(layer.two, ("decoder", "query"), strict=True):
         if kind in ("encoder", stream):
-            one.o[:, head] = 0
+            entry.o[:, head] = 0
 
 
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
@@ -88,11 +88,11 @@ def test_a_head_off_is_its_columns_at_zero(name: str) -> None:
     off = [set(), {every[1]}, set(last_of_each.values()), set(every), {head for head in every if head.layer == 1}]
     if name == "xlnet":
         off += [{Head("decoder", 0, 1)}, {Head("query", 1, 0)}, {Head("decoder", 0, 0), Head("query", 0, 1)}]
-    found = ask(question, len(off), edits=without(checkpoint, off)).logs
+    logs = ask(question, len(off), edits=without(checkpoint, off)).logs
     for row, heads in enumerate(off):
         expected = answer_of(mutilated(checkpoint, heads), question)
-        torch.testing.assert_close(found[row], expected, atol=2e-4, rtol=1e-4)
-        assert row == 0 or not torch.allclose(found[row], found[0], atol=1e-4), "nothing was switched off"
+        torch.testing.assert_close(logs[row], expected, atol=2e-4, rtol=1e-4)
+        assert row == 0 or not torch.allclose(logs[row], logs[0], atol=1e-4), "nothing was switched off"
     torch.testing.assert_close(ask(question).logs[0], answer_of(checkpoint.model, question), atol=1e-4, rtol=1e-4)
 
 
@@ -101,18 +101,18 @@ def test_ranked_effects_are_those_of_one_head_at_a_time(name: str, monkeypatch: 
     checkpoint = tinyfamilies.make(name)
     text = text_for(checkpoint)
     monkeypatch.setattr("core.attention.ablation.ablate.AT_ONCE", 45)
-    found = rank_heads(checkpoint, text)
+    head_effects = rank_heads(checkpoint, text)
     every = heads_of(checkpoint)
-    assert {effect.head for effect in found} == set(every)
-    assert [effect.bits for effect in found] == sorted((effect.bits for effect in found), reverse=True)
-    for effect in (found[0], found[-1]):
-        one = ablate_heads(checkpoint, text, [effect.head])
-        assert one.bits == pytest.approx(effect.bits, abs=1e-5)
-        assert one.after.tokens[0] == effect.answer
-        assert one.before.probabilities[0] == pytest.approx(effect.before, rel=1e-4)
-        top = next(change for change in one.changes if change.id == one.before.ids[0])
+    assert {effect.head for effect in head_effects} == set(every)
+    assert [effect.bits for effect in head_effects] == sorted((effect.bits for effect in head_effects), reverse=True)
+    for effect in (head_effects[0], head_effects[-1]):
+        ablation = ablate_heads(checkpoint, text, [effect.head])
+        assert ablation.bits == pytest.approx(effect.bits, abs=1e-5)
+        assert ablation.after.tokens[0] == effect.answer
+        assert ablation.before.probabilities[0] == pytest.approx(effect.before, rel=1e-4)
+        top = next(change for change in ablation.changes if change.id == ablation.before.ids[0])
         assert top.after == pytest.approx(effect.after, rel=1e-3)
-    assert found[0].sharpness is not None
+    assert head_effects[0].sharpness is not None
 
 
 def test_bits_by_hand() -> None:
@@ -120,9 +120,9 @@ def test_bits_by_hand() -> None:
     assert float(kl_bits(before, after)) == pytest.approx(1.0)
     assert float(kl_bits(before, before)) == 0.0
     checkpoint = tinyfamilies.make("bert")
-    found = ablate_heads(checkpoint, MASKED, [head for head in heads_of(checkpoint) if head.layer == 0], k=211)
-    p, q = (np.array([getattr(change, when) for change in found.changes]) for when in ("before", "after"))
-    assert found.bits == pytest.approx(float((p * np.log2(p / q)).sum()), rel=1e-4)
+    ablation = ablate_heads(checkpoint, MASKED, [head for head in heads_of(checkpoint) if head.layer == 0], k=211)
+    p, q = (np.array([getattr(change, when) for change in ablation.changes]) for when in ("before", "after"))
+    assert ablation.bits == pytest.approx(float((p * np.log2(p / q)).sum()), rel=1e-4)
     assert p.sum() == pytest.approx(1.0, abs=1e-5)
 
 
@@ -154,21 +154,21 @@ def test_a_class_without_heads_is_that_of_an_encoder_whose_projections_lack_them
     question = inputs(checkpoint, PLAIN, task, step=0)
     every = heads_of(checkpoint)
     off = [set(), {every[1]}, {every[0], every[2]}, set(every)]
-    found = ask(question, len(off), edits=without(checkpoint, off)).logs
+    logs = ask(question, len(off), edits=without(checkpoint, off)).logs
     text = PLAIN.rstrip(".") if task == "question" else PLAIN
     for row, heads in enumerate(off):
         model = mutilated(checkpoint, heads)
         with torch.inference_mode():
             answer = model.answer(checkpoint.tokenizer(text, return_tensors="pt"), task).logits[0].log_softmax(-1)
-        torch.testing.assert_close(found[row], answer, atol=1e-5, rtol=1e-4)
-    assert ((found[1:] - found[0]).abs().amax(1) > 0.02).all(), "nothing was switched off"
-    whole = classify(checkpoint, PLAIN, task)
-    assert found[0].exp().tolist() == pytest.approx(whole.adapted, rel=1e-4)
-    one = ablate_heads(checkpoint, PLAIN, [every[1]], task=task)
-    assert {change.token for change in one.changes} == set(whole.task.answers)
-    assert one.before.tokens[0] == whole.answer
+        torch.testing.assert_close(logs[row], answer, atol=1e-5, rtol=1e-4)
+    assert ((logs[1:] - logs[0]).abs().amax(1) > 0.02).all(), "nothing was switched off"
+    full = classify(checkpoint, PLAIN, task)
+    assert logs[0].exp().tolist() == pytest.approx(full.adapted, rel=1e-4)
+    ablation = ablate_heads(checkpoint, PLAIN, [every[1]], task=task)
+    assert {change.token for change in ablation.changes} == set(full.task.answers)
+    assert ablation.before.tokens[0] == full.answer
     effect = next(effect for effect in rank_heads(checkpoint, PLAIN, task=task) if effect.head == every[1])
-    assert effect.bits == pytest.approx(one.bits, abs=1e-6)
+    assert effect.bits == pytest.approx(ablation.bits, abs=1e-6)
 
 
 def test_adapters_predict_for_the_first_task_and_refuse_in_sentences(tmp_path: Path) -> None:
@@ -190,21 +190,21 @@ def test_maps_and_sharpness_of_adapters_are_those_of_the_run_through_them(tmp_pa
     """The second layer reads what the first one's adapters wrote, so its maps differ from task to task."""
     checkpoint = tinyadapters.checkpoint(tmp_path)
     model: Any = checkpoint.model
-    given = checkpoint.tokenizer(PLAIN, return_tensors="pt")
+    encoded = checkpoint.tokenizer(PLAIN, return_tensors="pt")
     torch.manual_seed(0)
     with torch.no_grad():  # as it is drawn, all maps are all but even
         for parameter in model.backbone.parameters():
             parameter.normal_(0.0, 0.3)
     with torch.inference_mode():
-        bare = model.backbone(**given, output_attentions=True).attentions[1][0]
+        bare = model.backbone(**encoded, output_attentions=True).attentions[1][0]
         for task in ("genre", "words"):
             with running(model.tasks[task]):
-                own = model.backbone(**given, output_attentions=True).attentions[1][0]
+                attention = model.backbone(**encoded, output_attentions=True).attentions[1][0]
             drawn = capture(checkpoint, PLAIN, vectors=True, task=task).encoder
-            np.testing.assert_allclose(drawn.weights[1], own.numpy(), atol=1e-6)
+            np.testing.assert_allclose(drawn.weights[1], attention.numpy(), atol=1e-6)
             again = torch.tensor(drawn.queries[1] @ drawn.keys[1].swapaxes(-1, -2)) / 8**0.5  # type: ignore[index]
-            torch.testing.assert_close(again.softmax(-1), own, atol=1e-5, rtol=1e-4)
-            expected = sharpness(own, None)
+            torch.testing.assert_close(again.softmax(-1), attention, atol=1e-5, rtol=1e-4)
+            expected = sharpness(attention, None)
             assert expected != pytest.approx(sharpness(bare, None), abs=1e-3)
             effects = {effect.head: effect for effect in rank_heads(checkpoint, PLAIN, task=task)}
             for head in (0, 1):
@@ -228,9 +228,9 @@ def test_the_shared_model_is_as_before() -> None:
 
 def test_sharpness_is_one_minus_the_spread_of_the_map() -> None:
     checkpoint = tinyfamilies.make("gpt2")
-    found = capture(checkpoint, PLAIN).decoder
-    assert found is not None
-    spread = on_maps.scores(found).grids["spread"]
+    decoder = capture(checkpoint, PLAIN).decoder
+    assert decoder is not None
+    spread = on_maps.scores(decoder).grids["spread"]
     for effect in rank_heads(checkpoint, PLAIN):
         assert effect.sharpness == pytest.approx(1 - spread[effect.head.layer, effect.head.head], abs=1e-5)
 
@@ -280,7 +280,7 @@ def cut(checkpoint: Checkpoint, layers: int) -> Any:
     if kind == "xlm":
         model.transformer.n_layers = layers
         return model
-    place = next(found for side, found in reversed(attention_layers(checkpoint).items()) if side != "cross")[0]
+    place = next(result for side, result in reversed(attention_layers(checkpoint).items()) if side != "cross")[0]
     parent, _, name = (place.stack.prefix + place.names.module.partition(".{i}")[0]).rpartition(".")
     setattr(model.get_submodule(parent), name, getattr(model.get_submodule(parent), name)[:layers])
     return model
@@ -290,36 +290,36 @@ def cut(checkpoint: Checkpoint, layers: int) -> Any:
 def test_each_lens_prediction_is_that_of_a_truncated_model(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
     question = inputs(checkpoint, text_for(checkpoint), step=0)
-    found = by_layer(question, 4)
-    layers = len(found) - 1
+    result = by_layer(question, 4)
+    layers = len(result) - 1
     for layer in range(1, layers + 1):
         expected = answer_of(cut(checkpoint, layer), question)
         best = expected.topk(min(4, len(expected)))
-        assert found[layer].layer == layer
-        assert found[layer].ids == tuple(best.indices.tolist())
-        assert found[layer].probabilities == pytest.approx(best.values.exp().tolist(), rel=1e-3)
-    whole = ask(question).logs[0]
-    assert found[-1].probabilities[0] == pytest.approx(float(whole.exp().max()), rel=1e-5)
+        assert result[layer].layer == layer
+        assert result[layer].ids == tuple(best.indices.tolist())
+        assert result[layer].probabilities == pytest.approx(best.values.exp().tolist(), rel=1e-3)
+    full = ask(question).logs[0]
+    assert result[-1].probabilities[0] == pytest.approx(float(full.exp().max()), rel=1e-5)
 
 
 @pytest.mark.parametrize("task", tinyadapters.TASKS)
 def test_a_task_s_head_reads_the_mean_of_each_layer_as_that_of_the_last(task: str, tmp_path: Path) -> None:
     checkpoint = tinyadapters.checkpoint(tmp_path)
     model: Any = checkpoint.model
-    found = lens(checkpoint, PLAIN, task)
+    layer_predictions = lens(checkpoint, PLAIN, task)
     tensors = inputs(checkpoint, PLAIN, task, step=0).tensors
-    whole = model.backbone.encoder.layer
-    assert len(found) == len(whole) + 1
-    for layer, guess in enumerate(found):
-        model.backbone.encoder.layer = whole[:layer]
+    full = model.backbone.encoder.layer
+    assert len(layer_predictions) == len(full) + 1
+    for layer, guess in enumerate(layer_predictions):
+        model.backbone.encoder.layer = full[:layer]
         with torch.inference_mode():
             expected = model.answer(tensors, task).logits[0].softmax(-1)
         assert guess.layer == layer
         assert guess.probabilities == pytest.approx(sorted(expected.tolist(), reverse=True), rel=1e-4)
         assert guess.ids[0] == int(expected.argmax())
-    model.backbone.encoder.layer = whole
-    assert found[0].probabilities != found[-1].probabilities
-    assert dict(zip(found[-1].tokens, found[-1].probabilities, strict=True)) == pytest.approx(
+    model.backbone.encoder.layer = full
+    assert layer_predictions[0].probabilities != layer_predictions[-1].probabilities
+    assert dict(zip(layer_predictions[-1].tokens, layer_predictions[-1].probabilities, strict=True)) == pytest.approx(
         dict(
             zip(classify(checkpoint, PLAIN, task).task.answers, classify(checkpoint, PLAIN, task).adapted, strict=True)
         ),
@@ -357,12 +357,12 @@ def test_the_way_of_the_final_answer(name: str) -> None:
     """Its probability and its rank after each layer, against all answers sorted."""
     checkpoint = tinyfamilies.make(name)
     text = text_for(checkpoint)
-    found, everything = trajectory(checkpoint, text), lens(checkpoint, text, k=10_000)
+    lens_trajectory, everything = trajectory(checkpoint, text), lens(checkpoint, text, k=10_000)
     final = everything[-1].ids[0]
-    assert found.answer == everything[-1].tokens[0]
-    assert found.ranks[-1] == 1
-    assert found.answers == len(everything[-1].ids)
-    assert [guess.ids for guess in found.predictions] == [guess.ids[:5] for guess in everything]
-    for place, probability, guess in zip(found.ranks, found.probabilities, everything, strict=True):
+    assert lens_trajectory.answer == everything[-1].tokens[0]
+    assert lens_trajectory.ranks[-1] == 1
+    assert lens_trajectory.answers == len(everything[-1].ids)
+    assert [guess.ids for guess in lens_trajectory.predictions] == [guess.ids[:5] for guess in everything]
+    for place, probability, guess in zip(lens_trajectory.ranks, lens_trajectory.probabilities, everything, strict=True):
         assert probability == pytest.approx(guess.probabilities[guess.ids.index(final)], rel=1e-4)
         assert guess.probabilities[place - 1] == pytest.approx(probability, rel=1e-4)

@@ -57,23 +57,26 @@ def _rows_sum_to_one(weights: np.ndarray[Any, Any]) -> None:
 def test_maps_are_what_the_library_computes(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
-    given = dict(tokenizer(SENTENCE, return_tensors="pt"))
-    given |= own_language(model, given["input_ids"])
+    encoded = dict(tokenizer(SENTENCE, return_tensors="pt"))
+    encoded |= own_language(model, encoded["input_ids"])
     target: str | None = None
     if checkpoint.spec.offers("rewrites"):
         target = "Le chat dort."
         start, written = start_token(model), tokenizer(text_target=target)["input_ids"]
-        given["decoder_input_ids"] = torch.tensor([[start, *written[:-1]]])
-    trace, direct = capture(checkpoint, SENTENCE, target=target), library_model(model)(**given, output_attentions=True)
+        encoded["decoder_input_ids"] = torch.tensor([[start, *written[:-1]]])
+    trace, direct = (
+        capture(checkpoint, SENTENCE, target=target),
+        library_model(model)(**encoded, output_attentions=True),
+    )
     kinds = ("encoder", "decoder", "cross")
     if target is None:
         kept = {"decoder" if checkpoint.spec.offers("continues") else "encoder": direct.attentions}
     else:
         kept = {kind: getattr(direct, f"{kind}_attentions") for kind in kinds}
-    assert [found.kind for found in trace.maps] == [*kept]
-    for found in trace.maps:
-        np.testing.assert_allclose(found.weights, _stack(kept[found.kind]), atol=1e-6)
-        _rows_sum_to_one(found.weights)
+    assert [attention_map.kind for attention_map in trace.maps] == [*kept]
+    for attention_map in trace.maps:
+        np.testing.assert_allclose(attention_map.weights, _stack(kept[attention_map.kind]), atol=1e-6)
+        _rows_sum_to_one(attention_map.weights)
     if trace.cross is not None and trace.decoder is not None:
         assert trace.cross.query_tokens[:-1] == trace.decoder.query_tokens[1:]
     elif trace.decoder is not None:
@@ -81,12 +84,12 @@ def test_maps_are_what_the_library_computes(name: str) -> None:
 
 
 def test_encoder_reads_a_second_sentence_as_a_pair(bert: Checkpoint) -> None:
-    found, alone = capture(bert, "The cat", "the dog").encoder, capture(bert, "The cat").encoder
-    assert found.key_tokens == ("[CLS]", "the", "cat", "[SEP]", "the", "dog", "[SEP]")
-    assert (found.second, alone.second) == (4, None)
+    encoder, alone = capture(bert, "The cat", "the dog").encoder, capture(bert, "The cat").encoder
+    assert encoder.key_tokens == ("[CLS]", "the", "cat", "[SEP]", "the", "dog", "[SEP]")
+    assert (encoder.second, alone.second) == (4, None)
     encoded = bert.tokenizer("The cat", "the dog", return_tensors="pt")
     direct = _stack(library_model(bert.model)(**encoded, output_attentions=True).attentions)
-    np.testing.assert_allclose(found.weights, direct, atol=1e-6)
+    np.testing.assert_allclose(encoder.weights, direct, atol=1e-6)
 
 
 def test_encoder_decoder_uses_its_own_greedy_output(t5: Checkpoint) -> None:
@@ -99,11 +102,11 @@ def test_encoder_decoder_uses_its_own_greedy_output(t5: Checkpoint) -> None:
 def test_shared_model_and_result_stay_as_they_are(bert: Checkpoint) -> None:
     before = {name: value.clone() for name, value in bert.model.state_dict().items()}
     config = bert.model.config.to_dict()
-    found = capture(bert, SENTENCE).encoder
+    encoder = capture(bert, SENTENCE).encoder
     assert all(bool((value == before[name]).all()) for name, value in bert.model.state_dict().items())
     assert bert.model.config.to_dict() == config
     with pytest.raises(ValueError, match="read-only"):
-        found.weights[0, 0, 0, 0] = 1.0
+        encoder.weights[0, 0, 0, 0] = 1.0
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\x00\x01", "\n\t"])
@@ -129,21 +132,21 @@ def test_too_long_for_the_model_and_for_the_picture(
 )
 def test_odd_text_is_data(bert: Checkpoint, gpt2: Checkpoint, text: str) -> None:
     for checkpoint in (bert, gpt2):
-        for found in capture(checkpoint, text).maps:
-            assert all(found.query_tokens)
-            _rows_sum_to_one(found.weights)
+        for attention_map in capture(checkpoint, text).maps:
+            assert all(attention_map.query_tokens)
+            _rows_sum_to_one(attention_map.weights)
 
 
 def test_continuation_is_one_pass_over_prompt_and_written_tokens(gpt2: Checkpoint) -> None:
-    found = capture(gpt2, SENTENCE, count=5).decoder
+    decoder = capture(gpt2, SENTENCE, count=5).decoder
     prompt = gpt2.tokenizer(SENTENCE, return_tensors="pt")
     with torch.no_grad():
-        whole = gpt2.model.generate(**prompt, do_sample=False, max_new_tokens=5, eos_token_id=None)
-        direct = _stack(library_model(gpt2.model)(whole, output_attentions=True).attentions)
-    assert len(found.query_tokens) == prompt["input_ids"].shape[1] + 5
-    np.testing.assert_allclose(found.weights, direct, atol=1e-5)
+        full = gpt2.model.generate(**prompt, do_sample=False, max_new_tokens=5, eos_token_id=None)
+        direct = _stack(library_model(gpt2.model)(full, output_attentions=True).attentions)
+    assert len(decoder.query_tokens) == prompt["input_ids"].shape[1] + 5
+    np.testing.assert_allclose(decoder.weights, direct, atol=1e-5)
     nothing_written = capture(gpt2, SENTENCE).decoder
-    assert nothing_written.query_tokens == found.query_tokens[:-5]
+    assert nothing_written.query_tokens == decoder.query_tokens[:-5]
 
 
 def test_answer_of_an_encoder_decoder_has_three_maps(t5: Checkpoint) -> None:
@@ -189,7 +192,7 @@ def _places(text: str, words: tuple[str, ...], offsets: list[tuple[int, int]]) -
 def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
     task = tasks(checkpoint)[0]
-    found = maps_over_words(checkpoint, TEXT, task.slug, ANSWER)
+    maps = maps_over_words(checkpoint, TEXT, task.slug, ANSWER)
     request = prepare(checkpoint, TEXT, task.slug)
     encoded = checkpoint.tokenizer(text_target=ANSWER, return_offsets_mapping=True)  # BART's begins with <s>
     prompt, ids = list(request.prompt), encoded["input_ids"]
@@ -206,32 +209,34 @@ def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
     assert any(len(tokens) > 1 for tokens in sources + answers), "else nothing is added up"
     read = [[len(prompt) + i for i in tokens] for tokens in answers]
     made = [[len(prompt) - 1 + i for i in tokens] for tokens in answers]  # the row before a token produces it
-    for one, given, rows, columns, names in (
-        (found.encoder, out.encoder_attentions, sources, sources, (WORDS, WORDS)),
-        (found.decoder, out.decoder_attentions, read, read, (ANSWERED, ANSWERED)),
-        (found.cross, out.cross_attentions, made, sources, (ANSWERED, WORDS)),
+    for entry, inputs, rows, columns, names in (
+        (maps.encoder, out.encoder_attentions, sources, sources, (WORDS, WORDS)),
+        (maps.decoder, out.decoder_attentions, read, read, (ANSWERED, ANSWERED)),
+        (maps.cross, out.cross_attentions, made, sources, (ANSWERED, WORDS)),
     ):
-        assert (one.query_tokens, one.key_tokens) == names
-        weights = torch.stack([layer[0] for layer in given]).numpy()
+        assert (entry.query_tokens, entry.key_tokens) == names
+        weights = torch.stack([layer[0] for layer in inputs]).numpy()
         for i, row in enumerate(rows):
             for j, column in enumerate(columns):
                 expected = weights[:, :, row][:, :, :, column].sum(-1).mean(-1)
-                np.testing.assert_allclose(one.weights[:, :, i, j], expected, atol=1e-5)
-    decoder = found.decoder
+                np.testing.assert_allclose(entry.weights[:, :, i, j], expected, atol=1e-5)
+    decoder = maps.decoder
     np.testing.assert_array_equal(np.broadcast_to(decoder.allowed, decoder.weights.shape)[0, 0], np.tri(5, dtype=bool))
 
 
 def test_every_encoder_decoder_reads_the_answer_of_another() -> None:
     specs = [
-        one for one in checkpoints.available() if one.ready and one.kind == "seq2seq-lm" and one.source == "bundled"
+        entry
+        for entry in checkpoints.available()
+        if entry.ready and entry.kind == "seq2seq-lm" and entry.source == "bundled"
     ]
     assert len(specs) > 3
     for spec in specs:
         checkpoint = checkpoints.load(spec.slug)
-        found = maps_over_words(checkpoint, TEXT, tasks(checkpoint)[0].slug, ANSWER)
-        shapes = [one.weights.shape[2:] for one in found.maps]
+        maps = maps_over_words(checkpoint, TEXT, tasks(checkpoint)[0].slug, ANSWER)
+        shapes = [entry.weights.shape[2:] for entry in maps.maps]
         assert shapes == [(8, 8), (5, 5), (5, 8)]
-        assert found.decoder.allowed[..., -1, :].all(), "the last word is read as well"
+        assert maps.decoder.allowed[..., -1, :].all(), "the last word is read as well"
 
 
 def test_an_empty_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,28 +52,28 @@ def test_reformer_mixes_its_values_by_these_weights(tmp_path: Path, n: int, roun
     for layer in model.reformer.encoder.layers:
         layer.attention.self_attention.num_hashes = rounds
     ids = torch.randint(2, 258, (1, n), generator=torch.Generator().manual_seed(n))
-    found = scores_by_layer(Inputs(checkpoint, {"input_ids": ids}, ()))["decoder"]
+    result = scores_by_layer(Inputs(checkpoint, {"input_ids": ids}, ()))["decoder"]
     with torch.inference_mode():
         run = reformer.HashedPass(model, n, rounds, hashing.SEED)
         first = second = run.embedded(ids)
         for index, layer in enumerate(model.reformer.encoder.layers):
-            own = layer.attention
-            value = own.self_attention.value(own.layer_norm(second))[0, :n].view(n, 2, -1).transpose(0, 1)
-            mixed = (found[index][1].weights @ value).transpose(0, 1).flatten(1)
+            attention = layer.attention
+            value = attention.self_attention.value(attention.layer_norm(second))[0, :n].view(n, 2, -1).transpose(0, 1)
+            mixed = (result[index][1].weights @ value).transpose(0, 1).flatten(1)
             there = run.attention(index, second)
-            torch.testing.assert_close(own.output(mixed)[1:], there[0, 1:n], atol=1e-6, rtol=1e-4)
+            torch.testing.assert_close(attention.output(mixed)[1:], there[0, 1:n], atol=1e-6, rtol=1e-4)
             # where nothing but itself is met the library adds up scores of -100,000, which float32 has to 1/128
-            torch.testing.assert_close(own.output(mixed)[0], there[0, 0], atol=1e-4, rtol=2e-2)
+            torch.testing.assert_close(attention.output(mixed)[0], there[0, 0], atol=1e-4, rtol=2e-2)
             first = first + there
             second = second + layer.feed_forward(first)
 
 
 def test_reformer_tells_what_no_round_met(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512)
-    found = capture(checkpoint, LONG[:120]).decoder
-    np.testing.assert_allclose(found.weights.sum(-1), 1.0, atol=1e-5)
-    assert not found.weights[~computed(found)].any()
-    local, hashed = computed(found)[0, 0], computed(found)[1]
+    decoder = capture(checkpoint, LONG[:120]).decoder
+    np.testing.assert_allclose(decoder.weights.sum(-1), 1.0, atol=1e-5)
+    assert not decoder.weights[~computed(decoder)].any()
+    local, hashed = computed(decoder)[0, 0], computed(decoder)[1]
     assert local[40].nonzero()[0].tolist() == list(range(16, 41))  # chunks of 16: its own and the one before
     assert (hashed[0] != hashed[1]).any()  # every head has a rotation of its own
     assert not np.triu(hashed, 1).any()
@@ -81,16 +81,16 @@ def test_reformer_tells_what_no_round_met(tmp_path: Path) -> None:
 
 def test_reformer_reads_its_own_continuation_as_one_text(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_reformer(tmp_path / "r"), "causal-lm", max_positions=512)
-    found = capture(checkpoint, "The cat sat", count=6).decoder
-    assert found.weights.shape[-1] == len("The cat sat") + 6
+    decoder = capture(checkpoint, "The cat sat", count=6).decoder
+    assert decoder.weights.shape[-1] == len("The cat sat") + 6
 
 
 def test_longformer_attends_to_its_window_and_the_first_token(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_longformer(tmp_path / "l"), "masked-lm", max_positions=512)
-    found = capture(checkpoint, LONG).encoder
-    assert found is not None
-    sound(found)
-    seen = computed(found)[0, 0]
+    encoder = capture(checkpoint, LONG).encoder
+    assert encoder is not None
+    sound(encoder)
+    seen = computed(encoder)[0, 0]
     assert seen[20].nonzero()[0].tolist() == [0, *range(12, 29)]
     assert seen[0].all()
 
@@ -98,55 +98,57 @@ def test_longformer_attends_to_its_window_and_the_first_token(tmp_path: Path) ->
 def test_bigbird_attends_to_its_blocks_and_is_unchanged(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_bigbird(tmp_path / "b"), "masked-lm", max_positions=512)
     before = checkpoint.model.bert.attention_type, [type(module) for module in checkpoint.model.modules()]
-    found = capture(checkpoint, LONGER).encoder
+    encoder = capture(checkpoint, LONGER).encoder
     assert (checkpoint.model.bert.attention_type, [type(module) for module in checkpoint.model.modules()]) == before
-    sound(found)
+    sound(encoder)
     config = checkpoint.model.config
-    kinds = Sparsity.of(config).kinds(found.weights.shape[-1], 1, 1)
+    kinds = Sparsity.of(config).kinds(encoder.weights.shape[-1], 1, 1)
     size = config.block_size
     for row, column in np.ndindex(*kinds.shape):
-        if row * size < found.weights.shape[2] and column * size < found.weights.shape[2]:
-            assert computed(found)[1, 1, row * size, column * size] == bool(kinds[row, column])
+        if row * size < encoder.weights.shape[2] and column * size < encoder.weights.shape[2]:
+            assert computed(encoder)[1, 1, row * size, column * size] == bool(kinds[row, column])
 
 
 def test_a_pair_has_two_segments_in_a_bigbird() -> None:
     checkpoint = checkpoints.load("atlas-bigbird")
-    found = capture(checkpoint, "The cat sat.", "It was warm.").encoder
-    assert found is not None
-    given = checkpoint.tokenizer("The cat sat.", "It was warm.", return_tensors="pt")
-    assert given["token_type_ids"].any()
+    encoder = capture(checkpoint, "The cat sat.", "It was warm.").encoder
+    assert encoder is not None
+    encoded = checkpoint.tokenizer("The cat sat.", "It was warm.", return_tensors="pt")
+    assert encoded["token_type_ids"].any()
     with torch.no_grad():  # a text of few blocks has full attention
-        expected = library_model(checkpoint.model)(**given, output_attentions=True).attentions
-    np.testing.assert_allclose(found.weights, torch.cat(expected).numpy(), atol=1e-5)
+        expected = library_model(checkpoint.model)(**encoded, output_attentions=True).attentions
+    np.testing.assert_allclose(encoder.weights, torch.cat(expected).numpy(), atol=1e-5)
 
 
 @pytest.mark.parametrize("memory", [96, 16, None])
 def test_transformer_xl_attends_to_its_memory(tmp_path: Path, memory: int | None) -> None:
     checkpoint = loaded(tiny.tiny_transformer_xl(tmp_path / "x", memory=memory), "causal-lm")
-    found = capture(checkpoint, TWICE).decoder
-    n = found.weights.shape[2]
+    decoder = capture(checkpoint, TWICE).decoder
+    n = decoder.weights.shape[2]
     assert n > 80
-    sound(found)
-    seen = computed(found)[0, 0]
+    sound(decoder)
+    seen = computed(decoder)[0, 0]
     oldest = 0 if memory is None else max(0, 64 - memory)
     assert seen[63].nonzero()[0].tolist() == list(range(64))
     assert seen[64].nonzero()[0].tolist() == list(range(oldest, 65))
     assert seen[n - 1].nonzero()[0].tolist() == list(range(oldest, n))
     ids = checkpoint.tokenizer(TWICE, return_tensors="pt")["input_ids"]
     with torch.no_grad():
-        one = checkpoint.model(input_ids=ids[:, :64], use_mems=True)
-        two = checkpoint.model(input_ids=ids[:, 64:], mems=one.mems, use_mems=True, output_attentions=True)
-    direct = two.attentions[1][0].numpy()
-    np.testing.assert_allclose(found.weights[1, :, 64:, n - direct.shape[-1] :], direct, atol=1e-6)
+        single = checkpoint.model(input_ids=ids[:, :64], use_mems=True)
+        second_segment = checkpoint.model(
+            input_ids=ids[:, 64:], mems=single.mems, use_mems=True, output_attentions=True
+        )
+    direct = second_segment.attentions[1][0].numpy()
+    np.testing.assert_allclose(decoder.weights[1, :, 64:, n - direct.shape[-1] :], direct, atol=1e-6)
 
 
 def test_xlnet_has_two_streams(tmp_path: Path) -> None:
     checkpoint = loaded(tiny.tiny_xlnet(tmp_path / "n"), "permutation-lm", max_positions=512)
     trace = capture(checkpoint, "The cat sat on the mat.")
-    whole, content, query = trace.maps
-    assert [whole.kind, content.label, query.label] == ["encoder", "Content stream", "Query stream"]
-    assert whole.allowed is None
-    np.testing.assert_allclose(whole.weights.sum(-1), 1.0, atol=1e-5)
+    full, content, query = trace.maps
+    assert [full.kind, content.label, query.label] == ["encoder", "Content stream", "Query stream"]
+    assert full.allowed is None
+    np.testing.assert_allclose(full.weights.sum(-1), 1.0, atol=1e-5)
     sound(content)
     sound(query)
     n = len(content.key_tokens)
@@ -160,18 +162,18 @@ def test_xlnet_has_two_streams(tmp_path: Path) -> None:
 @pytest.mark.parametrize("slug", {spec.kind: spec.slug for spec in available() if spec.ready}.values())
 def test_queries_and_keys_of_each_kind_of_live_model_fit_its_maps(slug: str) -> None:
     checkpoint = checkpoints.load(slug)
-    for found in capture(checkpoint, "The cat sat on the mat.", vectors=True).maps:
-        assert found.queries.shape[:3] == found.weights.shape[:3]
-        assert found.keys.shape[:3] == (*found.weights.shape[:2], found.weights.shape[3])
-        sums = found.weights.sum(-1)
+    for attention_map in capture(checkpoint, "The cat sat on the mat.", vectors=True).maps:
+        assert attention_map.queries.shape[:3] == attention_map.weights.shape[:3]
+        assert attention_map.keys.shape[:3] == (*attention_map.weights.shape[:2], attention_map.weights.shape[3])
+        sums = attention_map.weights.sum(-1)
         np.testing.assert_allclose(sums, 1.0, atol=1e-4)
 
 
 def test_the_heads_of_a_generated_text_know_their_windows() -> None:
     checkpoint = tinyfamilies.make("gpt_neo")
-    found = capture(checkpoint, PLAIN, count=8).decoder
-    np.testing.assert_array_equal(found.weights > 0, computed(found))
-    assert not computed(found)[1, 0, -1, 0]
+    decoder = capture(checkpoint, PLAIN, count=8).decoder
+    np.testing.assert_array_equal(decoder.weights > 0, computed(decoder))
+    assert not computed(decoder)[1, 0, -1, 0]
 
 
 theirs = pytest.importorskip("bertviz")
@@ -219,8 +221,8 @@ def test_parameters_equal_bertviz_own(view: ours.View, call: str) -> None:
 @pytest.mark.parametrize("view", ["head", "model", "neuron"])
 def test_the_page_holds_the_installed_script_unchanged(view: ours.View) -> None:
     script = (Path(theirs.__file__).parent / f"{view}_view.js").read_text(encoding="utf-8")
-    one = np.ones((1, 1, 1, 1), dtype=np.float32)
-    map_ = AttentionMap("encoder", ("a",), ("a",), one, queries=one, keys=one)
+    ones = np.ones((1, 1, 1, 1), dtype=np.float32)
+    map_ = AttentionMap("encoder", ("a",), ("a",), ones, queries=ones, keys=ones)
     assert script in ours.render(AttentionTrace("x", map_), view)
 
 
@@ -234,8 +236,8 @@ def test_the_neuron_view_is_given_what_bertviz_gives_it() -> None:
         re.findall(r"(?:attnData|attentionFilter)(?:\.|\[')(attn|queries|keys|left_text|right_text)", script)
     )
     assert asked_of_a_map == {"attn", "queries", "keys", "left_text", "right_text"}
-    two = np.full((2, 1, 2, 2), 0.5, dtype=np.float32)
-    map_ = AttentionMap("decoder", ("a", "b"), ("a", "b"), two, queries=two, keys=two)
+    weights = np.full((2, 1, 2, 2), 0.5, dtype=np.float32)
+    map_ = AttentionMap("decoder", ("a", "b"), ("a", "b"), weights, queries=weights, keys=weights)
     page = ours.render(AttentionTrace("x", decoder=map_), "neuron")
     mine = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))  # type: ignore[union-attr]
     assert asked <= set(mine)

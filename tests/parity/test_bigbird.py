@@ -195,10 +195,10 @@ def test_without_a_run_the_numbers_are_those_of_a_recorded_pass(name, lengths, s
     rows = Mock(wraps=module.attend)
     monkeypatch.setattr(module, "attend", rows)
     with torch.inference_mode():
-        found = model(**inputs).logits
+        logits = model(**inputs).logits
     assert rows.called is not sparse
     for row, n in enumerate(lengths):
-        torch.testing.assert_close(found[row, :n], expected[row, :n], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(logits[row, :n], expected[row, :n], atol=1e-5, rtol=1e-5)
 
 
 def test_a_padded_text_has_the_blocks_of_its_own_length():

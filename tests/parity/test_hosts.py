@@ -64,8 +64,8 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Checkpoint
             folder, kind = tinyhosts.folder(name, root / name), tinyhosts.ALL[name][0]
             config = json.loads((folder / "config.json").read_text())
             spec = {"architecture": architecture_of(config), "branch": branch_of(kind, config)}
-            own = loaded(folder, kind, name)
-            read_before[name] = replace(own, spec=replace(own.spec, **spec))
+            host_model = loaded(folder, kind, name)
+            read_before[name] = replace(host_model, spec=replace(host_model.spec, **spec))
         return read_before[name]
 
     return found
@@ -136,22 +136,22 @@ def test_maps_are_those_that_the_library_returns(name: str, host: Callable[[str]
     model: Any = checkpoint.model
     ids = checkpoint.tokenizer(PLAIN)["input_ids"]
     row = torch.tensor([ids])
-    given = {"input_ids": row, "attention_mask": torch.ones_like(row), "output_attentions": True}
+    inputs = {"input_ids": row, "attention_mask": torch.ones_like(row), "output_attentions": True}
     if checkpoint.spec.kind == "seq2seq-lm":
         trace = trace_of(pair(checkpoint, describe(checkpoint.tokenizer, ids), [1], [7, 8, 9]))
         with torch.inference_mode():
-            out = model(**given, decoder_input_ids=torch.tensor([[1, 7, 8]]), use_cache=False)
+            out = model(**inputs, decoder_input_ids=torch.tensor([[1, 7, 8]]), use_cache=False)
         expected = [out.encoder_attentions, out.decoder_attentions, out.cross_attentions]
     else:
         trace = capture_ids(checkpoint, ids) if checkpoint.spec.kind == "causal-lm" else capture(checkpoint, PLAIN)
         with torch.inference_mode():
-            expected = [model(**given).attentions]
+            expected = [model(**inputs).attentions]
     assert len(trace.maps) == len(expected)
-    for found, layers in zip(trace.maps, expected, strict=True):
-        np.testing.assert_array_equal(found.weights, torch.cat(layers).numpy())
-        assert np.abs(found.weights - 1 / found.weights.shape[-1]).max() > 1e-3
-        np.testing.assert_allclose(found.weights.sum(-1), 1, atol=1e-5)
-        assert (found.allowed is not None) == (found.kind == "decoder")
+    for attention_map, layers in zip(trace.maps, expected, strict=True):
+        np.testing.assert_array_equal(attention_map.weights, torch.cat(layers).numpy())
+        assert np.abs(attention_map.weights - 1 / attention_map.weights.shape[-1]).max() > 1e-3
+        np.testing.assert_allclose(attention_map.weights.sum(-1), 1, atol=1e-5)
+        assert (attention_map.allowed is not None) == (attention_map.kind == "decoder")
     with pytest.raises(NoAttentionMatrix, match="queries, keys and heads cannot be read here"):
         capture(checkpoint, PLAIN, target="The dog." if checkpoint.spec.kind == "seq2seq-lm" else None, vectors=True)
 
@@ -212,8 +212,8 @@ def test_a_batch_gives_what_each_text_gives_alone(host: Callable[[str], Checkpoi
     checkpoint = host("encoder convbert")
     texts = [prepare(checkpoint, text) for text in (MASKED, "A [MASK].")]
     together = predict_together(checkpoint, [(text,) for text in texts])
-    for text, found in zip(texts, together, strict=True):
-        np.testing.assert_allclose(found[0].probabilities, predict(checkpoint, text)[0].probabilities, atol=1e-6)
+    for text, result in zip(texts, together, strict=True):
+        np.testing.assert_allclose(result[0].probabilities, predict(checkpoint, text)[0].probabilities, atol=1e-6)
 
 
 SAID = {"return_dict": False, "output_attentions": True, "output_hidden_states": True, "tie_last_hidden_states": False}
@@ -241,8 +241,8 @@ def test_states_of_relatives_are_the_librarys(name: str) -> None:
     with torch.inference_mode():
         expected = torch.cat(reader(row, attention_mask=torch.ones_like(row), output_hidden_states=True).hidden_states)
     tokens, rewrites = describe(checkpoint.tokenizer, ids), checkpoint.spec.kind == "seq2seq-lm"
-    given = pair(checkpoint, tokens, ids[:1]) if rewrites else one_text(checkpoint, tokens)
-    np.testing.assert_allclose(by_layer(given, "encoder").numpy(), expected.numpy(), atol=1e-4)
+    text_inputs = pair(checkpoint, tokens, ids[:1]) if rewrites else one_text(checkpoint, tokens)
+    np.testing.assert_allclose(by_layer(text_inputs, "encoder").numpy(), expected.numpy(), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "t5", "bart", "bert2bert"])

@@ -33,29 +33,31 @@ def _agree(given: Inputs) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_tokens_are_those_of_the_tensors(name: str) -> None:
     checkpoint = tinyfamilies.make(name)
-    whole, asked = inputs(checkpoint, text_for(checkpoint)), inputs(checkpoint, text_for(checkpoint), step=0)
-    for given in (whole, asked):
-        _agree(given)
+    full, asked = inputs(checkpoint, text_for(checkpoint)), inputs(checkpoint, text_for(checkpoint), step=0)
+    for text_inputs in (full, asked):
+        _agree(text_inputs)
     assert len(asked.positions) == 1
     assert bool(asked.source) == (len(checkpoint.spec.family.sides) == 2)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_offsets_count_in_the_text(name: str) -> None:
-    given = inputs(tinyfamilies.make(name), text_for(tinyfamilies.make(name)))
-    placed = [token for token in given.of_text if not token.special and token.start >= 0]
+    text_inputs = inputs(tinyfamilies.make(name), text_for(tinyfamilies.make(name)))
+    placed = [token for token in text_inputs.of_text if not token.special and token.start >= 0]
     assert len(placed) > 5
-    assert [given.text[token.start : token.end].lower() for token in placed] == [token.text.lower() for token in placed]
+    assert [text_inputs.text[token.start : token.end].lower() for token in placed] == [
+        token.text.lower() for token in placed
+    ]
 
 
 def test_an_output_is_read_but_for_its_last_token() -> None:
     t5 = tinyfamilies.make("t5")
-    given = inputs(t5, PLAIN)
-    prompt = given.position + 1
-    assert [token.id for token in given.output[:-1]] == [token.id for token in given.tokens[prompt:]]
-    assert len(given.output) == len(given.positions)
+    text_inputs = inputs(t5, PLAIN)
+    prompt = text_inputs.position + 1
+    assert [token.id for token in text_inputs.output[:-1]] == [token.id for token in text_inputs.tokens[prompt:]]
+    assert len(text_inputs.output) == len(text_inputs.positions)
     step = inputs(t5, PLAIN, step=1)
-    assert step.tokens == given.tokens[: prompt + 1]
+    assert step.tokens == text_inputs.tokens[: prompt + 1]
     assert step.positions == (prompt,)
     with pytest.raises(OutOfRange, match="no token -1"):
         inputs(t5, PLAIN, step=-1)
@@ -70,9 +72,9 @@ def test_a_prediction_needs_a_mask_a_reading_does_not() -> None:
 
 
 def test_the_second_text_begins_after_the_first() -> None:
-    given = inputs(tinyfamilies.make("bert"), PLAIN, second="a dog")
-    assert given.second is not None
-    assert labels(given.tokens[given.second - 1 : given.second + 1]) == ("[SEP]", "a")
+    text_inputs = inputs(tinyfamilies.make("bert"), PLAIN, second="a dog")
+    assert text_inputs.second is not None
+    assert labels(text_inputs.tokens[text_inputs.second - 1 : text_inputs.second + 1]) == ("[SEP]", "a")
 
 
 @pytest.mark.parametrize("slug", ["atlas-bert", "atlas-xlm", "atlas-ctrl", "atlas-t5", "atlas-m2m-100", "atlas-xlnet"])
@@ -101,8 +103,8 @@ def test_what_a_model_reads_is_what_its_task_and_its_code_say() -> None:
     assert prefix
     assert "".join(read).replace("␣", " ").strip().startswith(prefix.strip())
     assert capture(ctrl, "The cat sat.").own.special_keys == (0,)
-    given = inputs(checkpoints.load("atlas-bert"), "The <mask> sat.")
-    assert any("is the mask of RoBERTa" in note for note in given.notes)
+    text_inputs = inputs(checkpoints.load("atlas-bert"), "The <mask> sat.")
+    assert any("is the mask of RoBERTa" in note for note in text_inputs.notes)
 
 
 def test_a_second_text_needs_an_encoder() -> None:

@@ -66,40 +66,44 @@ def test_decoder_rows_are_compared_with_their_allowed_keys() -> None:
 def test_special_tokens_count_together_but_for_the_first() -> None:
     weights = np.full((1, 1, 4, 4), 0.25, dtype=np.float32)
     tokens = ("[CLS]", "a", "[SEP]", "[SEP]")
-    found = AttentionMap("encoder", tokens, tokens, weights, special_queries=(0, 2, 3), special_keys=(0, 2, 3))
-    assert _score(found, "marks") == pytest.approx(0.5)
+    attention_map = AttentionMap("encoder", tokens, tokens, weights, special_queries=(0, 2, 3), special_keys=(0, 2, 3))
+    assert _score(attention_map, "marks") == pytest.approx(0.5)
     assert "marks" not in scores(_map(ROWS)).grids
 
 
 def test_a_word_that_looks_like_a_special_token_is_a_word() -> None:
     tokens = ("</s>", "␣a", "</s>")
-    found = scores(AttentionMap("encoder", tokens, tokens, _map(ROWS).weights))
-    assert {"marks", "separators"}.isdisjoint(found.grids)
-    assert float(found.grids["same token"][0, 0]) == pytest.approx((0.2 + 0.0) / 2)
+    recomputed = scores(AttentionMap("encoder", tokens, tokens, _map(ROWS).weights))
+    assert {"marks", "separators"}.isdisjoint(recomputed.grids)
+    assert float(recomputed.grids["same token"][0, 0]) == pytest.approx((0.2 + 0.0) / 2)
     # the model's own end of a text is another token than the letters of it
-    found = scores(AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_queries=(2,), special_keys=(2,)))
-    assert float(found.grids["marks"][0, 0]) == pytest.approx((0.2 + 0.1 + 0.4) / 3)
-    assert "same token" not in found.grids
+    recomputed = scores(
+        AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_queries=(2,), special_keys=(2,))
+    )
+    assert float(recomputed.grids["marks"][0, 0]) == pytest.approx((0.2 + 0.1 + 0.4) / 3)
+    assert "same token" not in recomputed.grids
 
 
 def test_cross_maps_have_their_own_scores() -> None:
-    found = AttentionMap("cross", ("x", "y"), ("a", "b", "c"), np.array([[[ROWS[0], ROWS[1]]]], dtype=np.float32))
-    assert list(scores(found).grids) == ["same place", "first", "last", "spread"]
-    assert _score(found, "same place") == pytest.approx((0.5 + 0.1) / 2)
-    assert _score(found, "last") == pytest.approx((0.2 + 0.1) / 2)
+    attention_map = AttentionMap(
+        "cross", ("x", "y"), ("a", "b", "c"), np.array([[[ROWS[0], ROWS[1]]]], dtype=np.float32)
+    )
+    assert list(scores(attention_map).grids) == ["same place", "first", "last", "spread"]
+    assert _score(attention_map, "same place") == pytest.approx((0.5 + 0.1) / 2)
+    assert _score(attention_map, "last") == pytest.approx((0.2 + 0.1) / 2)
 
 
 def test_one_token_is_no_trouble() -> None:
-    found = scores(_map([[1.0]], "decoder", "a"))
-    assert list(found.grids) == ["self", "spread"]
-    assert float(found.grids["spread"][0, 0]) == 0.0
+    recomputed = scores(_map([[1.0]], "decoder", "a"))
+    assert list(recomputed.grids) == ["self", "spread"]
+    assert float(recomputed.grids["spread"][0, 0]) == 0.0
 
 
 def test_strongest_heads_come_in_order() -> None:
     weights = np.zeros((2, 2, 2, 2), dtype=np.float32)
     weights[..., 1, 0] = [[0.1, 0.9], [0.4, 0.2]]
-    found = scores(AttentionMap("encoder", ("a", "b"), ("a", "b"), weights))
-    best = found.strongest("previous", 2)
+    recomputed = scores(AttentionMap("encoder", ("a", "b"), ("a", "b"), weights))
+    best = recomputed.strongest("previous", 2)
     assert [(layer, head) for layer, head, _ in best] == [(0, 1), (1, 0)]
     assert best[0][2] == pytest.approx(0.9)
 
@@ -108,9 +112,9 @@ LEFT = [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.1, 0.7, 0.2, 0], [0.1, 0.2, 0.6, 0.1]
 
 
 def test_other_copies_of_a_token() -> None:
-    found = _map(ROWS, tokens="aba")
-    assert _score(found, "same token") == pytest.approx((0.2 + 0.0) / 2)
-    assert scores(found).rows["same token"] == 2
+    attention_map = _map(ROWS, tokens="aba")
+    assert _score(attention_map, "same token") == pytest.approx((0.2 + 0.0) / 2)
+    assert scores(attention_map).rows["same token"] == 2
     assert "same token" not in scores(_map(ROWS)).grids
     ends = AttentionMap("encoder", ("[SEP]",) * 3, ("[SEP]",) * 3, _map(ROWS).weights, special_keys=(0, 1, 2))
     assert "same token" not in scores(ends).grids
@@ -121,8 +125,8 @@ def test_a_decoder_attends_to_earlier_copies_only() -> None:
 
 
 def test_what_came_after_an_earlier_copy() -> None:
-    found = _map(LEFT, "decoder", "abab")
-    assert _score(found, "induction") == pytest.approx((0.7 + 0.6) / 2)
+    attention_map = _map(LEFT, "decoder", "abab")
+    assert _score(attention_map, "induction") == pytest.approx((0.7 + 0.6) / 2)
     # The second "a" follows the first at once: what came after is the token itself. The third has one of its own.
     assert _score(_map(LEFT, "decoder", "aaab"), "induction") == pytest.approx(0.7)
     assert "induction" not in scores(_map(LEFT, "decoder", "aabc")).grids
@@ -143,23 +147,23 @@ def test_punctuation_is_told_by_its_characters() -> None:
         False,
     ]
     tokens = ("␣a", "␣,", ".")
-    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights)
-    assert _score(found, "punctuation") == pytest.approx((0.5 + 0.2 + 1.0) / 3)
+    attention_map = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights)
+    assert _score(attention_map, "punctuation") == pytest.approx((0.5 + 0.2 + 1.0) / 3)
     # A decoder's first row sees no punctuation yet.
-    found = AttentionMap("decoder", tokens, tokens, _map([[1, 0, 0], [0.8, 0.2, 0], [0.3, 0.6, 0.1]]).weights)
-    assert _score(found, "punctuation") == pytest.approx((0.2 + 0.7) / 2)
+    attention_map = AttentionMap("decoder", tokens, tokens, _map([[1, 0, 0], [0.8, 0.2, 0], [0.3, 0.6, 0.1]]).weights)
+    assert _score(attention_map, "punctuation") == pytest.approx((0.2 + 0.7) / 2)
 
 
 def test_separators_are_shown_where_they_are_not_all_the_marks() -> None:
     tokens = ("a", "<sep>", "<cls>")
-    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_keys=(1, 2))
-    assert _score(found, "separators") == pytest.approx((0.3 + 0.1 + 0.6) / 3)
-    assert _score(found, "marks") == pytest.approx((0.5 + 0.2 + 1.0) / 3)
+    attention_map = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_keys=(1, 2))
+    assert _score(attention_map, "separators") == pytest.approx((0.3 + 0.1 + 0.6) / 3)
+    assert _score(attention_map, "marks") == pytest.approx((0.5 + 0.2 + 1.0) / 3)
     tokens = ("[CLS]", "a", "[SEP]")
-    found = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_keys=(0, 2))
-    assert "separators" not in scores(found).grids
+    attention_map = AttentionMap("encoder", tokens, tokens, _map(ROWS).weights, special_keys=(0, 2))
+    assert "separators" not in scores(attention_map).grids
     sums = HeadSums()
-    sums.add(found)
+    sums.add(attention_map)
     assert float(sums.scores().grids["separators"][0, 0]) == pytest.approx((0.2 + 0.1 + 0.4) / 3)
 
 
@@ -167,21 +171,21 @@ def test_several_texts_are_a_mean_over_all_their_rows() -> None:
     sums = HeadSums()
     sums.add(_map(ROWS))
     sums.add(_map([[0.5, 0.5], [0.2, 0.8]]))
-    found = sums.scores()
-    assert float(found.grids["previous"][0, 0]) == pytest.approx((0.8 + 0.6 + 0.2) / 3)
-    assert found.rows["previous"] == 3
-    assert found.rows["spread"] == 5
+    scores = sums.scores()
+    assert float(scores.grids["previous"][0, 0]) == pytest.approx((0.8 + 0.6 + 0.2) / 3)
+    assert scores.rows["previous"] == 3
+    assert scores.rows["spread"] == 5
 
 
 def test_a_query_stream_is_scored_from_its_own_positions() -> None:
     weights = np.zeros((1, 1, 2, 4), dtype=np.float32)
     weights[0, 0] = [[1, 0, 0, 0], [0, 0.5, 0, 0.5]]  # "a" looks at [CLS], "b" at "a" and [SEP]
     allowed = np.array([[1, 0, 0, 1], [1, 1, 0, 1]], dtype=np.bool_)
-    found = scores(AttentionMap("query", ("a", "b"), ("[CLS]", "a", "b", "[SEP]"), weights, allowed))
-    assert "self" not in found.grids
-    assert found.grids["previous"][0, 0] == pytest.approx(0.75)
-    assert found.grids["first"][0, 0] == pytest.approx(0.5)
-    assert found.grids["spread"][0, 0] == pytest.approx(np.log(2) / np.log(3) / 2)
+    recomputed = scores(AttentionMap("query", ("a", "b"), ("[CLS]", "a", "b", "[SEP]"), weights, allowed))
+    assert "self" not in recomputed.grids
+    assert recomputed.grids["previous"][0, 0] == pytest.approx(0.75)
+    assert recomputed.grids["first"][0, 0] == pytest.approx(0.5)
+    assert recomputed.grids["spread"][0, 0] == pytest.approx(np.log(2) / np.log(3) / 2)
 
 
 def test_reach_by_hand() -> None:
@@ -251,10 +255,10 @@ def test_what_cannot_be_followed_is_said() -> None:
 
 def test_difference_has_a_sign_and_a_position() -> None:
     full = _stack([[[[0.25, 0.75], [0.5, 0.5]]]])
-    found = combine.difference(full, _stack([[[[0.5, 0.5], [0.5, 0.5]]]]))
-    np.testing.assert_allclose(found.weights[0, 0], [[-0.25, 0.25], [0, 0]])
-    assert found.allowed is None
-    assert found.note.endswith("Every row sums to zero.")
+    difference = combine.difference(full, _stack([[[[0.5, 0.5], [0.5, 0.5]]]]))
+    np.testing.assert_allclose(difference.weights[0, 0], [[-0.25, 0.25], [0, 0]])
+    assert difference.allowed is None
+    assert difference.note.endswith("Every row sums to zero.")
     causal = combine.difference(full, _stack([[[[1.0, 0.0], [0.5, 0.5]]]], "decoder"))
     np.testing.assert_allclose(causal.weights[0, 0], [[-0.75, 0], [0, 0]])
     assert causal.computed(0, 0).tolist() == [[True, False], [True, True]]
@@ -262,26 +266,31 @@ def test_difference_has_a_sign_and_a_position() -> None:
 
 
 def test_what_does_not_fit_together_is_said() -> None:
-    found = _stack(TWO)
-    other = AttentionMap("encoder", ("x", "y"), ("x", "y"), found.weights)
+    attention_map = _stack(TWO)
+    other = AttentionMap("encoder", ("x", "y"), ("x", "y"), attention_map.weights)
     with pytest.raises(InputUnusable, match="the same tokens"):
-        combine.difference(found, other)
+        combine.difference(attention_map, other)
     with pytest.raises(InputUnusable, match="2 layers of 1 head, the other 3 layers"):
-        combine.difference(found, _stack(np.repeat(found.weights[:1], 3, 0)))
+        combine.difference(attention_map, _stack(np.repeat(attention_map.weights[:1], 3, 0)))
     with pytest.raises(OutOfRange, match="no head 2"):
-        combine.part(found, head=1)
+        combine.part(attention_map, head=1)
 
 
 def test_mean_and_maximum_over_heads() -> None:
-    found = _stack([[[[1.0, 0.0], [0.5, 0.5]], [[0.2, 0.8], [0.0, 1.0]]]])
-    np.testing.assert_allclose(combine.mean(found).weights, [[[[0.6, 0.4], [0.25, 0.75]]]], atol=1e-7)
-    np.testing.assert_allclose(combine.maximum(found).weights, [[[[1.0, 0.8], [0.5, 1.0]]]], atol=1e-7)
-    assert "more than one" in combine.maximum(found).note
+    attention_map = _stack([[[[1.0, 0.0], [0.5, 0.5]], [[0.2, 0.8], [0.0, 1.0]]]])
+    np.testing.assert_allclose(combine.mean(attention_map).weights, [[[[0.6, 0.4], [0.25, 0.75]]]], atol=1e-7)
+    np.testing.assert_allclose(combine.maximum(attention_map).weights, [[[[1.0, 0.8], [0.5, 1.0]]]], atol=1e-7)
+    assert "more than one" in combine.maximum(attention_map).note
 
 
 def test_results_are_read_only() -> None:
-    found = _stack(TWO)
-    for made in (combine.rollout(found), combine.mean(found), combine.difference(found, found), combine.flow(found)):
+    attention_map = _stack(TWO)
+    for made in (
+        combine.rollout(attention_map),
+        combine.mean(attention_map),
+        combine.difference(attention_map, attention_map),
+        combine.flow(attention_map),
+    ):
         assert not made.weights.flags.writeable
 
 
@@ -298,16 +307,16 @@ def test_top_keys_are_ordered_and_masked_ones_are_empty() -> None:
 
 def test_what_was_not_computed_is_told_apart_from_zero() -> None:
     allowed = np.tri(3, dtype=np.bool_)[None, None]
-    found = AttentionMap("decoder", FOUND.query_tokens, FOUND.key_tokens, WEIGHTS, allowed)
-    rows = list(csv.reader(io.StringIO(head_table(found, 0, 0).csv())))
+    attention_map = AttentionMap("decoder", FOUND.query_tokens, FOUND.key_tokens, WEIGHTS, allowed)
+    rows = list(csv.reader(io.StringIO(head_table(attention_map, 0, 0).csv())))
     assert rows[1][1:] == ["1", "", ""]
     assert rows[2][1:] == ["0.25", "0.75", ""]
 
 
 def test_strongest_links_are_the_largest_weights() -> None:
     weights = np.array([[[[0.1, 0.9], [0.7, 0.3]]]], dtype=np.float32)
-    found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
-    assert strongest_links(found, 0, 0, 3) == [
+    attention_map = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
+    assert strongest_links(attention_map, 0, 0, 3) == [
         (0, 1, pytest.approx(0.9)),
         (1, 0, pytest.approx(0.7)),
         (1, 1, pytest.approx(0.3)),
@@ -318,8 +327,8 @@ def test_strongest_links_are_the_largest_weights() -> None:
 
 def test_all_heads_as_lines_leave_out_what_was_not_computed() -> None:
     weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
-    found = AttentionMap("decoder", ("a", 'b"'), ("a", 'b"'), weights, np.tri(2, dtype=np.bool_)[None, None])
-    assert _cells(map_table(found)) == [
+    attention_map = AttentionMap("decoder", ("a", 'b"'), ("a", 'b"'), weights, np.tri(2, dtype=np.bool_)[None, None])
+    assert _cells(map_table(attention_map)) == [
         ["layer", "head", "query", "query token", "key", "key token", "weight"],
         ["1", "1", "1", "a", "1", "a", "1"],
         ["1", "1", "2", 'b"', "1", "a", "0.25"],
@@ -337,8 +346,8 @@ def _rows(table: Table) -> list[dict[str, str]]:
 
 def test_some_layers_and_heads_alone_are_written() -> None:
     weights = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 2, 2) / 24
-    found = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
-    rows = _rows(map_table(found, [1], [0, 2]))
+    attention_map = AttentionMap("encoder", ("a", "b"), ("a", "b"), weights)
+    rows = _rows(map_table(attention_map, [1], [0, 2]))
     assert [(row["layer"], row["head"]) for row in rows] == 4 * [("2", "1")] + 4 * [("2", "3")]
     np.testing.assert_allclose([float(row["weight"]) for row in rows], weights[1, [0, 2]].ravel(), atol=1e-6)
 
@@ -348,14 +357,14 @@ def test_queries_times_keys_by_hand() -> None:
     keys = np.array([[[[2, 1, 5, 5], [0, -3, 1, 1]]]], dtype=np.float32)
     weights = np.array([[[[1, 0], [0.25, 0.75]]]], dtype=np.float32)
     below = np.tri(2, dtype=np.bool_)
-    found = AttentionMap("decoder", ("a", '"'), ("a", '"'), weights, below, queries=queries, keys=keys)
-    rows = _rows(scores_table(found, 0, 0))
+    attention_map = AttentionMap("decoder", ("a", '"'), ("a", '"'), weights, below, queries=queries, keys=keys)
+    rows = _rows(scores_table(attention_map, 0, 0))
     # What follows the query was not computed, so three pairs are left: 2 + 2, 15 - 5, 3 - 1; the width's root is 2.
     assert [(row["query token"], row["key token"]) for row in rows] == [("a", "a"), ('"', "a"), ('"', '"')]
     assert [float(row["q·k"]) for row in rows] == [4, 10, 2]
     assert [float(row["q·k / √d"]) for row in rows] == [2, 5, 1]
     assert [float(row["weight"]) for row in rows] == [1, 0.25, 0.75]
-    vectors = _rows(vectors_table(found, 0, 0))
+    vectors = _rows(vectors_table(attention_map, 0, 0))
     assert [(row["vector"], row["#"]) for row in vectors] == [(name, n) for name in ("query", "key") for n in "12"]
     assert [float(vectors[3][str(i)]) for i in (1, 2, 3, 4)] == [0, -3, 1, 1]
 

@@ -54,8 +54,8 @@ def test_each_head_has_steps_of_its_own(bits: export.Bits) -> None:
 
 
 def test_flags_are_eight_a_byte() -> None:
-    known = np.array([[[[True, False, True], [True, True, True], [False, False, True]]]])
-    kept = export.flags(known)
+    mask = np.array([[[[True, False, True], [True, True, True], [False, False, True]]]])
+    kept = export.flags(mask)
     assert kept["shape"] == [1, 1, 3, 3]
     assert list(zlib.decompress(base64.b64decode(kept["bytes"]))) == [0b10111100, 0b10000000]
 
@@ -68,13 +68,13 @@ def test_the_computed_mask_is_stored_for_as_few_heads_as_possible() -> None:
     lower = np.array([[True, False], [True, True]])
     assert export.computed(_found("encoder")) is None
     assert export.computed(_found("encoder", np.ones((1, 1, 2, 2), bool))) is None
-    for found in (_found("decoder"), _found("encoder", lower), _found("query", lower[None, None])):
-        known = export.computed(found)
-        assert known.shape == (1, 1, 2, 2)
-        assert (known == lower).all()
+    for attention_map in (_found("decoder"), _found("encoder", lower), _found("query", lower[None, None])):
+        mask = export.computed(attention_map)
+        assert mask.shape == (1, 1, 2, 2)
+        assert (mask == lower).all()
     each = np.stack([lower, np.ones((2, 2), bool)])[:, None]
-    known = export.computed(_found("encoder", each))
-    assert known.shape == (2, 1, 2, 2)
+    mask = export.computed(_found("encoder", each))
+    assert mask.shape == (2, 1, 2, 2)
 
 
 def test_a_decoder_that_attends_to_later_tokens_is_not_causal() -> None:
@@ -96,8 +96,8 @@ RENDERERS: dict[str, Callable[[AttentionMap], str]] = {
 @pytest.mark.parametrize("name", RENDERERS)
 def test_a_page_asks_for_nothing_and_nothing_in_it_becomes_markup(name: str) -> None:
     n = len(NASTY)
-    found = AttentionMap("encoder", NASTY, NASTY, np.full((1, 1, n, n), 1 / n, np.float32))
-    page = RENDERERS[name](found)
+    attention_map = AttentionMap("encoder", NASTY, NASTY, np.full((1, 1, n, n), 1 / n, np.float32))
+    page = RENDERERS[name](attention_map)
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy.group(1).startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy.group(1)
@@ -125,9 +125,11 @@ def _map(kind: MapKind = "encoder", n: int = 5, layers: int = 2, heads: int = 3,
 
 @pytest.mark.parametrize(("bits", "steps"), [(8, 255), (16, 65535)])
 def test_weights_come_back_within_half_a_step_of_their_head(bits: Any, steps: int) -> None:
-    found = _map()
-    error = np.abs(unpacked(data_of(grid.render(found, bits=bits))["weights"]) - found.weights).max(axis=(2, 3))
-    assert (error <= found.weights.max(axis=(2, 3)) / steps / 2 + 1e-7).all()
+    attention_map = _map()
+    error = np.abs(unpacked(data_of(grid.render(attention_map, bits=bits))["weights"]) - attention_map.weights).max(
+        axis=(2, 3)
+    )
+    assert (error <= attention_map.weights.max(axis=(2, 3)) / steps / 2 + 1e-7).all()
     assert error.max() <= 1 / 2 / steps
 
 
@@ -144,18 +146,20 @@ def test_a_page_of_bertvizs_fits_in_a_megabyte() -> None:
 
 
 def test_differences_keep_their_sign() -> None:
-    found = combine.difference(combine.part(_map(), layer=0), combine.part(_map(), layer=1))
-    data = data_of(grid.render(found))
+    difference = combine.difference(combine.part(_map(), layer=0), combine.part(_map(), layer=1))
+    data = data_of(grid.render(difference))
     assert data["signed"]
-    np.testing.assert_allclose(unpacked(data["weights"]), found.weights, atol=np.abs(found.weights).max() / 254 + 1e-7)
+    np.testing.assert_allclose(
+        unpacked(data["weights"]), difference.weights, atol=np.abs(difference.weights).max() / 254 + 1e-7
+    )
     assert data["note"].startswith("Differences: ")
     assert data_of(grid.render(_map(), difference=True))["signed"]
 
 
 def test_what_was_not_computed_is_told_and_has_a_legend() -> None:
-    whole, part = grid.render(_map()), grid.render(_map("decoder"))
-    assert data_of(whole)["computed"] is None
-    assert "not computed" not in whole.split("<main>")[1].split("</main>")[0]
+    full, part = grid.render(_map()), grid.render(_map("decoder"))
+    assert data_of(full)["computed"] is None
+    assert "not computed" not in full.split("<main>")[1].split("</main>")[0]
     assert "not computed" in part.split("<main>")[1].split("</main>")[0]
     kept = data_of(part)["computed"]
     flags = np.unpackbits(np.frombuffer(zlib.decompress(base64.b64decode(kept["bytes"])), np.uint8))[:25].reshape(5, 5)
@@ -200,51 +204,51 @@ def test_the_wanted_map_comes_first_and_others_of_its_size_can_be_chosen() -> No
         "cross": _drawn("cross", 3, 4),
     }
     sent = _data(maps=maps, kind="cross")["attention"]
-    assert [one["name"] for one in sent] == ["Cross", "Encoder", "Decoder"]
+    assert [entry["name"] for entry in sent] == ["Cross", "Encoder", "Decoder"]
     assert sent[0]["weights"]["shape"] == [2, 3, 3, 4]
     other = {"encoder": _drawn("encoder", 4, 4, layers=3), "decoder": _drawn("decoder", 3, 3)}
-    assert [one["name"] for one in _data(maps=other, kind="decoder")["attention"]] == ["Decoder"]
+    assert [entry["name"] for entry in _data(maps=other, kind="decoder")["attention"]] == ["Decoder"]
 
 
 def test_a_framed_page_shows_what_can_be_drawn_and_one_with_menus_has_all() -> None:
     maps = {"encoder": _drawn("encoder", 80, 80, layers=1, heads=12)}
-    whole, framed = (_data(maps=maps, controls=controls) for controls in (True, False))
+    full, framed = (_data(maps=maps, controls=controls) for controls in (True, False))
     # 12 heads x 64² lines are below 50,000, 12 x 65² are above.
-    assert whole["most"] == framed["most"] == bertviz.tokens_at_once(maps["encoder"]) == 64
-    assert whole["attention"][0]["weights"]["shape"] == [1, 12, 80, 80]
+    assert full["most"] == framed["most"] == bertviz.tokens_at_once(maps["encoder"]) == 64
+    assert full["attention"][0]["weights"]["shape"] == [1, 12, 80, 80]
     assert framed["attention"][0]["weights"]["shape"] == [1, 12, 64, 64]
     assert framed["attention"][0]["left_text"] == [f"q{i}" for i in range(64)]
 
 
 def test_layers_and_heads_can_be_left_out() -> None:
-    found = _drawn("encoder", 4, 4, layers=3, heads=5)
+    maps = _drawn("encoder", 4, 4, layers=3, heads=5)
     chosen = {"layer": 2, "heads": [3], "include_layers": [0, 2], "include_heads": [3, 1]}
-    params = _data(maps={"encoder": found}, **chosen)
+    params = _data(maps={"encoder": maps}, **chosen)
     assert (params["include_layers"], params["include_heads"]) == ([1, 3], [2, 4])
     assert (params["layer"], params["heads"], params["total_heads"]) == (3, [1], 5)
-    sent = found.weights[np.ix_([0, 2], [1, 3])]
+    sent = maps.weights[np.ix_([0, 2], [1, 3])]
     error = np.abs(unpacked(params["attention"][0]["weights"]) - sent).max()
     assert error <= sent.max() / 510 + 1e-7
-    assert "these heads: 2, 4." in bertviz.render(AttentionTrace("x", encoder=found), **chosen)  # type: ignore[arg-type]
+    assert "these heads: 2, 4." in bertviz.render(AttentionTrace("x", encoder=maps), **chosen)  # type: ignore[arg-type]
     for strong in (False, True):
         assert (
-            "stroke-width" in bertviz.render(AttentionTrace("x", encoder=found), strong=strong).split("</style>")[0]
+            "stroke-width" in bertviz.render(AttentionTrace("x", encoder=maps), strong=strong).split("</style>")[0]
         ) is strong
-    assert _data("model", maps={"encoder": found}, **chosen)["open"] == [1, 1]  # among those that are sent
-    assert "open" not in _data("model", maps={"encoder": found}, layer=2)
+    assert _data("model", maps={"encoder": maps}, **chosen)["open"] == [1, 1]  # among those that are sent
+    assert "open" not in _data("model", maps={"encoder": maps}, layer=2)
 
 
 @pytest.mark.parametrize("look", THEMES.values(), ids=THEMES.keys())
 def test_a_weight_of_one_head_has_its_branchs_color_and_heads_side_by_side_one_each(look: Theme) -> None:
-    one = mixed(look.accent("decoder"), look.ink, 0.5 if look.dark else 0.0)
+    single = mixed(look.accent("decoder"), look.ink, 0.5 if look.dark else 0.0)
     maps, how = {"encoder": _drawn("encoder", 4, 4, layers=3, heads=5)}, {"theme": look.name, "branch": "decoder"}
-    assert set(_data("model", maps=maps, **how)["colors"]) == {one}
+    assert set(_data("model", maps=maps, **how)["colors"]) == {single}
     assert len(_data("model", maps=maps, **how)["colors"]) == 10  # bertviz counts layers modulo ten
-    assert _data(maps=maps, include_heads=[2], **how)["colors"][0] == one
+    assert _data(maps=maps, include_heads=[2], **how)["colors"][0] == single
     assert len(set(_data(maps=maps, **how)["colors"])) == len(look.categorical)
     style = bertviz.render(AttentionTrace("x", **maps), **how).split("</style>")[0]  # type: ignore[arg-type]
     ends = {"negative": look.differences[0][1], "positive": look.differences[-1][1]}
-    for name, color in {"branch": one, "query": look.query, "key": look.key, **ends}.items():
+    for name, color in {"branch": single, "query": look.query, "key": look.key, **ends}.items():
         assert f"--{name}: {color};" in style
 
 
@@ -261,11 +265,11 @@ def test_both_colors_of_signs_that_bertviz_writes_are_replaced() -> None:
 
 
 def test_the_neuron_view_gets_queries_and_keys() -> None:
-    found = _drawn("encoder", 5, 5, vectors=True)
-    params = _data("neuron", maps={"encoder": found}, layer=1, heads=[2])
+    maps = _drawn("encoder", 5, 5, vectors=True)
+    params = _data("neuron", maps={"encoder": maps}, layer=1, heads=[2])
     assert (params["layer"], params["head"], params["bidirectional"]) == (1, 2, True)
     for name in ("queries", "keys"):
-        vectors = getattr(found, name)
+        vectors = getattr(maps, name)
         step = np.abs(vectors).max(axis=(2, 3), keepdims=True) / 127
         assert (np.abs(unpacked(params["attention"][0][name]) - vectors) <= 0.51 * step).all()
 
@@ -275,7 +279,7 @@ def test_the_neuron_view_hides_what_comes_after_the_query() -> None:
     params = _data("neuron", maps=maps, kind="decoder")
     assert params["bidirectional"] is False
     # One switch serves the whole page, so a map whose queries attend both ways has a page of its own.
-    assert [one["name"] for one in params["attention"]] == ["Decoder"]
+    assert [entry["name"] for entry in params["attention"]] == ["Decoder"]
 
 
 @pytest.mark.parametrize(("layer", "heads"), [(2, None), (-1, None), (0, [3])])

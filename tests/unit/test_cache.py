@@ -47,13 +47,13 @@ def test_bytes_are_those_of_all_that_belongs_to_a_result() -> None:
 
 def test_arguments_are_compared_by_all_their_values() -> None:
     sums: Callable[[object], float] = Cache(lambda: MB).wrap(lambda parts: float(np.sum(parts)))
-    zeros, one = np.zeros(5000), np.zeros(5000)
-    one[2500] = 1
-    assert repr(zeros) == repr(one)
-    assert (sums(zeros), sums(one), sums([zeros, one])) == (0, 1, 1)
-    assert by_value([zeros, {"a": one}]) == by_value([zeros.copy(), {"a": one.copy()}])
+    zeros, single = np.zeros(5000), np.zeros(5000)
+    single[2500] = 1
+    assert repr(zeros) == repr(single)
+    assert (sums(zeros), sums(single), sums([zeros, single])) == (0, 1, 1)
+    assert by_value([zeros, {"a": single}]) == by_value([zeros.copy(), {"a": single.copy()}])
     different: list[object] = [zeros, zeros.reshape(2, -1), zeros.astype(np.float32), [1, [2]], ([1], 2), {"a": [1]}]
-    different += [Result("a", zeros), Result("a", one), {1, 2}]
+    different += [Result("a", zeros), Result("a", single), {1, 2}]
     assert len({by_value(value) for value in different}) == len(different)
     with pytest.raises(TypeError, match="no value to compare"):
         by_value(bytearray(b"a"))
@@ -144,18 +144,18 @@ def test_who_asks_meanwhile_gets_the_same() -> None:
         return [text]
 
     ask = Cache(lambda: MB).wrap(slow)
-    found: list[object] = []
+    result: list[object] = []
 
     def visitor(text: str) -> None:
         try:
-            found.append(ask(text))
+            result.append(ask(text))
         except ValueError as error:
-            found.append(error)
+            result.append(error)
 
     for text in ("good", "bad"):
         begun.clear()
         go.clear()
-        found.clear()
+        result.clear()
         threads = [threading.Thread(target=visitor, args=(text,)) for _ in range(3)]
         threads[0].start()
         assert begun.wait(60)
@@ -164,8 +164,8 @@ def test_who_asks_meanwhile_gets_the_same() -> None:
         go.set()
         for thread in threads:
             thread.join()
-        assert len(found) == 3
-        assert text == "bad" or found[0] is found[1] is found[2]
+        assert len(result) == 3
+        assert text == "bad" or result[0] is result[1] is result[2]
     with pytest.raises(ValueError, match="bad"):
         ask("bad")
     assert calls.count("good") == 1, "a result is kept"
@@ -177,7 +177,7 @@ def test_who_is_stopped_stops_nobody_else() -> None:
         """Streamlit's signal to one visitor's run, which holds what that visitor has typed."""
 
     begun, go = threading.Event(), threading.Event()
-    cache, found = Cache(lambda: MB), []
+    cache, result = Cache(lambda: MB), []
 
     def stopped() -> str:
         begun.set()
@@ -193,13 +193,13 @@ def test_who_is_stopped_stops_nobody_else() -> None:
     assert begun.wait(60)
     for name in ("second", "third"):
         threads.append(
-            threading.Thread(target=lambda name=name: found.append(cache.get_or_compute("key", lambda: name)))
+            threading.Thread(target=lambda name=name: result.append(cache.get_or_compute("key", lambda: name)))
         )
         threads[-1].start()
     go.set()
     for thread in threads:
         thread.join(60)
-    assert found in (["second"] * 2, ["third"] * 2), "the next one computes, for all that wait"
+    assert result in (["second"] * 2, ["third"] * 2), "the next one computes, for all that wait"
 
 
 def test_an_hour_later_it_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,8 +57,15 @@ HOSTILE: tuple[Any, ...] = (
 @pytest.fixture(scope="module")
 def components() -> dict[str, Component[Any]]:
     """Every component of the app, by its folder."""
-    modules = [importlib.import_module(found.name) for found in pkgutil.walk_packages(ui.__path__, "core.ui.")]
-    return {one.name: one for module in modules for one in vars(module).values() if isinstance(one, Component)}
+    modules = [
+        importlib.import_module(module_info.name) for module_info in pkgutil.walk_packages(ui.__path__, "core.ui.")
+    ]
+    return {
+        component.name: component
+        for module in modules
+        for component in vars(module).values()
+        if isinstance(component, Component)
+    }
 
 
 @pytest.fixture
@@ -114,8 +121,8 @@ def _selection(**values: int | None) -> Selection:
 
 
 def test_the_link_selects_and_the_default_stays_out_of_it(session: dict[str, Any]) -> None:
-    one = _selection(token=3)
-    assert (one.at, one.state.values["token"]) == (2, 3)
+    selection = _selection(token=3)
+    assert (selection.at, selection.state.values["token"]) == (2, 3)
     usual = _selection()
     assert (usual.at, usual.state.values["token"]) == (4, None)  # “sat”, the last word
 

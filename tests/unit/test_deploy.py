@@ -28,17 +28,17 @@ def instructions() -> list[tuple[str, str]]:
     lines = [line for line in (ROOT / "Dockerfile").read_text().splitlines() if not line.lstrip().startswith("#")]
     joined = "\n".join(lines).replace("\\\n", " ")
     pairs = (line.partition(" ") for line in joined.splitlines())
-    return [(word, " ".join(rest.split())) for word, _, rest in pairs if word]
+    return [(word, " ".join(argument.split())) for word, _, argument in pairs if word]
 
 
 def arguments(word: str) -> list[str]:
     """The arguments of every instruction ``word``."""
-    return [rest for name, rest in instructions() if name == word]
+    return [argument for name, argument in instructions() if name == word]
 
 
 def environment() -> dict[str, str]:
     """What the ENV instructions set."""
-    return dict(pair.split("=", 1) for rest in arguments("ENV") for pair in rest.split())
+    return dict(pair.split("=", 1) for argument in arguments("ENV") for pair in argument.split())
 
 
 def ignored(path: str) -> bool:
@@ -86,8 +86,8 @@ def test_slim_base_and_no_root_at_the_end() -> None:
 
 
 def test_copied_files_exist_and_are_not_ignored() -> None:
-    for rest in arguments("COPY"):
-        for source in rest.split()[:-1]:
+    for argument in arguments("COPY"):
+        for source in argument.split()[:-1]:
             assert (ROOT / source).exists()
             assert source == "." or not ignored(source)
 
@@ -125,10 +125,12 @@ def test_compose_agrees_with_the_dockerfile_and_the_settings() -> None:
 
 def test_compose_defaults_are_valid_settings() -> None:
     (service,) = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"].values()
-    given = {
+    arguments_of = {
         name.lower(): value for name, value in service["environment"].items() if value is not None and "ATLAS_" in name
     }
-    defaults = {name.removeprefix("atlas_"): value.partition(":-")[2].rstrip("}") for name, value in given.items()}
+    defaults = {
+        name.removeprefix("atlas_"): value.partition(":-")[2].rstrip("}") for name, value in arguments_of.items()
+    }
     settings = Settings.model_validate(defaults)
     assert settings.hub == "off"
     assert settings.memory_mb == Settings.model_fields["memory_mb"].default
@@ -151,8 +153,8 @@ def test_compose_at_scale_names_what_there_is() -> None:
     probes = {
         name: re.search(r"http://127.0.0.1:(\d+)(/[\w/-]*)", str(services[name]["healthcheck"])) for name in services
     }
-    assert {found[1] for name in apps if (found := probes[name])} == {port}
-    assert all(found[2] in {route.path for route in server.routes()} for name in apps if (found := probes[name]))
+    assert {result[1] for name in apps if (result := probes[name])} == {port}
+    assert all(result[2] in {route.path for route in server.routes()} for name in apps if (result := probes[name]))
     assert probes["proxy"] is not None
     assert f"location = {probes['proxy'][2]} " in nginx
     (zone,) = re.findall(r"limit_conn_zone \$binary_remote_addr zone=(\w+):", nginx)
@@ -198,11 +200,11 @@ def manifests() -> dict[str, Any]:
     """What Kustomize puts together, by kind."""
     files = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]
     apps = [file for file in files if file != "redis.yaml"]
-    found = [one for file in apps for one in yaml.safe_load_all((KUBERNETES / file).read_text())]
-    assert {one["kind"]: one["apiVersion"] for one in found} == KINDS
-    assert len(found) == len(KINDS)
+    result = [entry for file in apps for entry in yaml.safe_load_all((KUBERNETES / file).read_text())]
+    assert {entry["kind"]: entry["apiVersion"] for entry in result} == KINDS
+    assert len(result) == len(KINDS)
     assert {*files, "kustomization.yaml"} == {path.name for path in KUBERNETES.iterdir()}
-    return {one["kind"]: one for one in found}
+    return {entry["kind"]: entry for entry in result}
 
 
 @pytest.fixture
@@ -237,7 +239,7 @@ def test_each_part_finds_the_pods(manifests: dict[str, Any]) -> None:
 def test_pods_share_their_rooms(manifests: dict[str, Any]) -> None:
     redis, service = yaml.safe_load_all((KUBERNETES / "redis.yaml").read_text())
     (container,) = manifests["Deployment"]["spec"]["template"]["spec"]["containers"]
-    (url,) = [one["value"] for one in container["env"] if one["name"] == "ATLAS_REDIS_URL"]
+    (url,) = [entry["value"] for entry in container["env"] if entry["name"] == "ATLAS_REDIS_URL"]
     assert url == f"redis://{service['metadata']['name']}:{service['spec']['ports'][0]['port']}/0"
     labels = redis["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"] == redis["spec"]["selector"]["matchLabels"] == labels
@@ -286,7 +288,7 @@ def test_probes_settings_and_the_name_are_the_apps(manifests: dict[str, Any]) ->
     assert "/health" in routes
     annotations = manifests["Deployment"]["spec"]["template"]["metadata"]["annotations"]
     assert annotations["prometheus.io/path"] in routes
-    values = {one["name"].removeprefix("ATLAS_").lower(): one["value"] for one in container["env"]}
+    values = {entry["name"].removeprefix("ATLAS_").lower(): entry["value"] for entry in container["env"]}
     assert values.keys() <= Settings.model_fields.keys()
     settings = Settings.model_validate(values)
     assert settings.warm == settings.metrics == "on"

@@ -76,8 +76,8 @@ def test_bart_reads_the_decoders_state_at_the_last_token() -> None:
     for text, state in zip(texts, both, strict=True):
         ids = torch.tensor([checkpoint.tokenizer(text.text)["input_ids"]])
         start = torch.tensor([[checkpoint.model.config.decoder_start_token_id]])
-        own = checkpoint.model.base_model(input_ids=ids, decoder_input_ids=torch.cat((start, ids[:, :-1]), 1))
-        assert torch.allclose(state, own.last_hidden_state[0, -1], atol=1e-4)
+        model = checkpoint.model.base_model(input_ids=ids, decoder_input_ids=torch.cat((start, ids[:, :-1]), 1))
+        assert torch.allclose(state, model.last_hidden_state[0, -1], atol=1e-4)
     few = LabeledSet(ready("question").train[:8], ready("question").held_out[:4])
     *_, last = fine_tune(checkpoint, few, Setup("all", "last", epochs=1))
     assert last.probabilities.shape == (4, len(few.labels))
@@ -198,7 +198,7 @@ def test_in_stored_runs_pretraining_is_worth_more_than_random_weights_and_frozen
 def test_random_weights_count_no_pooler_that_nothing_reads() -> None:
     checkpoint = tiny_bert()
     assert checkpoint.model.base_model.pooler is None
-    pretrained, random = (Learner(checkpoint, 2, Setup(pretrained=known)) for known in (True, False))
+    pretrained, random = (Learner(checkpoint, 2, Setup(pretrained=is_pretrained)) for is_pretrained in (True, False))
     assert random.trained == pretrained.trained == pretrained.whole
     for name in (*READY, "tags", "spans"):
         slug = checkpoints.first(record.OPENS_WITH.get(name, "fine-tuning"))[0]
@@ -257,8 +257,8 @@ def test_gpts_formats_mark_the_segments_and_add_both_orders() -> None:
 
 def test_the_baseline_of_tags_by_hand() -> None:
     def example(words: str, upos: str) -> Example:
-        own = tuple(words.split())
-        sentence = replace(tags.treebank().train[0].sentence, words=own, upos=tuple(upos.split()))  # type: ignore[type-var]
+        tokens = tuple(words.split())
+        sentence = replace(tags.treebank().train[0].sentence, words=tokens, upos=tuple(upos.split()))  # type: ignore[type-var]
         return Example("", words, sentence=sentence)
 
     data = LabeledSet(
