@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import pytest
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-from core import links
+from core import engine, links
 from tests.words import words
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +34,26 @@ NASTY = {
 MUCH = ("a script", "markdown and latex", "right to left", "turned round", "control characters", "marks of models")
 FEW = {name: NASTY[name] for name in ("nothing", "very long")} | {"much at once": " ".join(map(NASTY.get, MUCH))}
 """The same in three, for a box whose text is read and drawn as in one that is given all of them."""
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, last: Callable[[Any], bool]) -> None:
+    """Press Stop once what is streamed is ``last``: its callback, and a new run of the page."""
+    button, stream, drawn = DeltaGenerator.button, engine.stream, {}
+
+    def noted(place: DeltaGenerator, label: str, **settings: Any) -> bool:
+        drawn[label] = settings
+        return button(place, label, **settings)
+
+    def stopped(*given: Any, **named: Any) -> Iterator[Any]:
+        for part in stream(*given, **named):
+            yield part
+            if last(part):
+                stop = drawn["Stop"]
+                stop["on_click"](*stop["args"])
+                st.rerun()
+
+    monkeypatch.setattr(DeltaGenerator, "button", noted)
+    monkeypatch.setattr(engine, "stream", stopped)
 
 
 def opened(page: str, /, **query: str) -> AppTest:

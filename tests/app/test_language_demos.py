@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import checkpoints
+from core import checkpoints, session
 from core.figures.predictions import bars_alt, prediction_bars
 from core.language.types import Decoding
 from core.theme import LIGHT
 from core.ui.chips import Clicked, text_color_on
 from core.ui.demos.decoding import effective
-from tests.pages import opened, protos, shown
+from tests.pages import opened, protos, shown, stop_after, widget
 
 
 @pytest.fixture
@@ -98,6 +98,25 @@ def test_another_token_is_taken_at_a_step(generate_page: AppTest) -> None:
     next(button for button in generate_page.button if button.label == "Generate").click().run()
     assert "forced" not in generate_page.query_params
     assert _ids(generate_page) == before
+
+
+@pytest.mark.parametrize("rules", ["greedy", "beam"])
+def test_a_text_that_is_stopped_goes_on(
+    rules: str, checkpoint_dir: Path, open_tables: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = {"model": "dir-tiny-gpt2", "text": "The cat", "length": "6", "strategy": rules}
+    ids = _ids(opened("decoder", **query))
+    session.results.clear()
+    with monkeypatch.context() as patched:
+        stop_after(patched, lambda step: step.index == 2)
+        page = opened("decoder", **query)
+    assert "Stopped." in shown(page)
+    assert len(_ids(page)) == 3
+    assert rules == "beam" or _ids(page) == ids[:3]
+    widget(page.button, "Continue").click().run()
+    assert "Stopped." not in shown(page)
+    assert _ids(page) == ids
+    assert not [button for button in page.button if button.label in ("Stop", "Continue")]
 
 
 def test_only_the_settings_of_the_strategy_are_shown(generate_page: AppTest) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, links, session
 from core.content import content
 from core.finetuning.setup import Setup
 from core.ui.training.inputs import cells
-from tests.pages import described, html_of, opened, shown, widget
+from tests.pages import described, html_of, opened, shown, stop_after, widget
 
 QUICK = {"epochs": "1", "trained": "head"}
 
@@ -47,27 +44,10 @@ def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pyte
 def test_a_run_that_is_stopped_shows_its_epochs_and_a_click_trains_to_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A press of Stop during an epoch: its callback, and a new run of the page."""
     session.results.clear()
-    buttons: dict[str, dict[str, Any]] = {}
-
-    def noted(place: DeltaGenerator, label: str, **settings: Any) -> bool:
-        buttons[label] = settings
-        return button(place, label, **settings)
-
-    def stopped(*given: Any) -> Iterator[Any]:
-        for epoch in stream(*given):
-            yield epoch
-            if epoch.number == 2:
-                stop = buttons.pop("Stop")
-                stop["on_click"](*stop["args"])
-                st.rerun()
-
-    button = DeltaGenerator.button
     query = {"tab": "train", "set": "topic", "epochs": "4", "trained": "head"}
     with monkeypatch.context() as patched:
-        patched.setattr(DeltaGenerator, "button", noted)
-        patched.setattr(engine, "stream", stopped)
+        stop_after(patched, lambda epoch: epoch.number == 2)
         at = opened("training", **query)
     assert re.search(r"Fine-tuned from 0\.\d\d \(0\) to 0\.\d\d \(2\)", described(at))
     assert not [key for key in session.results._stored if key[0] == "fine-tuning"], "half a run is nobody else's"

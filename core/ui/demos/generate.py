@@ -76,7 +76,7 @@ def _generate(
 ) -> steps.Generation:
     """The generation from ``forced``, drawn while it grows unless it is covered."""
     checkpoint = view.checkpoint
-    buttons, placeholder = st.empty(), st.empty()
+    buttons, placeholder = st.container(horizontal=True, vertical_alignment="center"), st.empty()
     draw_text = steps.text_in(placeholder, prompt, view.spec.branch)
     run = steps.grown(
         view.state,
@@ -85,7 +85,7 @@ def _generate(
         lambda ids: engine.stream(generate, view.spec.slug, prompt, decoding, forced=ids),
         lambda ids: engine.run(steps_along, view.spec.slug, prompted(checkpoint, prompt), ids),
         draw=None if covered else draw_text,
-        button=buttons,
+        button=buttons.empty(),
     )
     if run.steps and not covered:
         draw_text(run.steps[-1].text, False)
@@ -93,15 +93,15 @@ def _generate(
     return run
 
 
-def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Generation, forced: Slot[steps.Ids]) -> None:
-    """Draw the buttons of a finished text: continue after a stop, discard the path."""
+def _buttons(view: DemoView, row: DeltaGenerator, run: steps.Generation, forced: Slot[steps.Ids]) -> None:
+    """Draw the button that generates a finished text again, without the tokens chosen by hand."""
     state = view.state
 
     def again() -> None:
         forced.set(())
         steps.forget_grown(state)
 
-    with placeholder.container(horizontal=True, vertical_alignment="center"):
+    with row:
         st.button(
             "Generate",
             key=state.key("again"),
@@ -110,8 +110,6 @@ def _buttons(view: DemoView, placeholder: DeltaGenerator, run: steps.Generation,
             on_click=again,
             help=view.words.front["help"]["again"],
         )
-        if run.stopped:
-            st.button("Continue", key=state.key("on"), on_click=run.go_on)
         if forced.get():
             view.note("By hand", step=len(forced.get()))
 

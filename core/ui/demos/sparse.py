@@ -34,7 +34,7 @@ from core.ui.demos.long_text import (
     pattern_picture,
     text_controls,
 )
-from core.ui.demos.steps import going
+from core.ui.job import job
 from core.ui.links import page_link
 from core.ui.page import theme
 from core.ui.param import Integer, Seed, Text, Toggle
@@ -121,7 +121,7 @@ def _compared(view: DemoView, long: MaskedText, sparsity: Sparsity) -> Compariso
     with waiting.container():
         bar = st.empty()
         cached = session.results.get(key) is not None
-        if not (cached or going(view.state, "sparse", key, st.empty(), "Run both attentions")):
+        if not (cached or job(view.state, "sparse", key).goes(st.empty(), "Run both attentions")):
             view.note("Stopped")
             return None
     comparison = session.alone(key, lambda: compare(view.checkpoint, long, sparsity, progress=bar.progress))

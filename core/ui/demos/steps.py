@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,10 +17,10 @@ from core.language.text import clean
 from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
 from core.table import Table
-from core.turns import turns
 from core.ui.chips import token_chips
 from core.ui.demos.demo import paragraph, underlined
 from core.ui.glossary import caption
+from core.ui.job import Job, job
 from core.ui.links import PageState
 from core.ui.page import accent, plain, theme
 from core.ui.panel import chart, offer_chart
@@ -43,53 +42,19 @@ Ids = tuple[int, ...]
 
 @dataclass(slots=True)
 class Generation:
-    """One generation, stored in the session so that its steps survive a stop or a click."""
+    """One generation: its steps so far, and what it was asked for."""
 
     wanted: tuple[Any, ...]
     steps: list[GenerationStep] = field(default_factory=list)
     path: tuple[GenerationStep, ...] = ()
     """The steps of the final text; in beam search, ``steps`` may change from one hypothesis to another."""
     over: bool = False
-    stopped: bool = False
-
-    def stop(self) -> None:
-        """A callback."""
-        self.over = self.stopped = True
-
-    def go_on(self) -> None:
-        """A callback."""
-        self.over = self.stopped = False
-        self.path = ()
 
     def ended(self, name: str) -> str:
         """Why the generation of the model called ``name`` stopped, in a sentence."""
-        return "Stopped." if self.stopped else how_it_ended(self.steps[-1], name) if self.steps else ""
-
-
-def going(
-    state: PageState,
-    name: str,
-    what: object,
-    placeholder: DeltaGenerator,
-    again: str = "Continue",
-    *,
-    waits: bool = False,
-) -> bool:
-    """Draw a button that stops or continues a computation; return whether to compute now.
-
-    Args:
-        name: of the computation on its page.
-        what: a value that identifies it; with another value it starts without a click.
-        waits: with another value it waits for a click.
-    """
-    slot, key = state.key(f"{name}.{'started' if waits else 'stopped'}"), state.key(f"{name}.button")
-    remember, forget = (st.session_state.__setitem__, (slot, what)), (st.session_state.pop, (slot, None))
-    (start, starting), (stop, stopping) = (remember, forget) if waits else (forget, remember)
-    if (st.session_state.get(slot) == what) != waits:
-        placeholder.button(again, key=key, icon=":material/play_arrow:", on_click=start, args=starting)
-        return False
-    placeholder.button("Stop", key=key, icon=":material/stop:", on_click=stop, args=stopping)
-    return True
+        if not self.over:
+            return "Stopped."
+        return how_it_ended(self.steps[-1], name) if self.steps else ""
 
 
 def by_hand(state: PageState, owner: object) -> Slot[Ids]:
@@ -117,12 +82,11 @@ def grown(
         stream: generates from the given token ids.
         replay: the steps of a text with the given token ids.
         draw: called with the text while it grows; None if the text may not be shown.
-        button: a placeholder for the Stop button, above the text so that the growing text does not move it.
+        button: a placeholder for Stop and Continue, above the text so that the growing text does not move it.
     """
-    slot = state.key("grown")
-    run: Generation | None = st.session_state.get(slot)
-    if run is None or run.wanted != wanted:
-        run = st.session_state[slot] = Generation(wanted)
+    growing = job(state, "grown", wanted)
+    run: Generation = growing.part or Generation(wanted)
+    growing.part = run
     beam, forced = strategy == "beam", wanted[-1]
 
     def generate() -> tuple[tuple[GenerationStep, ...], tuple[GenerationStep, ...]]:
@@ -130,23 +94,24 @@ def grown(
         if beam:
             run.steps.clear()
         resumed = stream(forced if beam or len(generated) < len(forced) else generated)
-        button.button("Stop", key=state.key("grown.stop"), icon=":material/stop:", on_click=run.stop)
-        drawn = 0.0
+        growing.goes(button)  # once it is known that the ids can be read
         for step in resumed:
             if step.index < len(run.steps):
                 continue
             run.steps.append(step)
-            if draw and time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
+            if draw and growing.due(PAUSE):
                 draw(step.text, True)
-                drawn = time.monotonic()
         return tuple(run.steps), replay(run.steps[-1].ids) if beam and run.steps else tuple(run.steps)
 
-    if not run.over:
+    if not run.over and growing.going:
+        run.path = ()
         steps, run.path = session.results.get_or_compute(_key(wanted), generate)
         run.steps, run.over = list(steps), True
         button.empty()
-    if run.steps and not run.path:  # it was stopped
-        run.path = replay(run.steps[-1].ids) if beam else tuple(run.steps)
+    elif not run.over:
+        growing.goes(button)
+        if run.steps and not run.path:
+            run.path = replay(run.steps[-1].ids) if beam else tuple(run.steps)
     return run
 
 
@@ -156,9 +121,9 @@ def _key(wanted: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def forget_grown(state: PageState) -> None:
     """Discard the generation so that it is streamed again; a callback."""
-    run: Generation | None = st.session_state.pop(state.key("grown"), None)
-    if run is not None:
-        session.results.forget(_key(run.wanted))
+    forgotten: Job | None = st.session_state.pop(state.key("grown.job"), None)
+    if forgotten is not None:
+        session.results.forget(_key(forgotten.part.wanted))
 
 
 def step_chips(

@@ -16,11 +16,11 @@ from core.language.decoding.draft import Drafted, RoundBits, bits, expected, gen
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.table import Table
-from core.ui.demos.steps import going
 from core.ui.export import download_html, html_page
 from core.ui.generation.colored import LOOKS, bits_legend, drafted_html, drafted_legend
 from core.ui.generation.setup import MODEL, SHARED, Setup, setup
 from core.ui.glossary import plain_terms
+from core.ui.job import job
 from core.ui.panel import offer_table
 from core.ui.param import Choice, Integer, Real, differing
 from core.ui.section import Section, View
@@ -131,13 +131,13 @@ def _text(chosen: Setup, run: Speculation, placeholder: DeltaGenerator, button: 
     """The text, drawn round by round unless cached; None if the visitor stopped it before the first round."""
     state, wording, key = chosen.state, Wording(run.target.tokenizer), ("draft", *run.key)
     drafted: Drafted | None = session.results.get(key)
-    part = state.key("draft.part")
-    if drafted is None and not going(state, "draft", key, button):
-        drafted = st.session_state.get(part) or Drafted(())
+    growing = job(state, "draft", key)
+    if drafted is None and not growing.goes(button):
+        drafted = growing.part or Drafted(())
     elif drafted is None:
 
         def draw_rounds(now: Drafted) -> None:
-            st.session_state[part] = now
+            growing.part = now
             placeholder.html(drafted_html(chosen.text, now, wording, growing=True))
 
         drafted = run.generate(draw_rounds)

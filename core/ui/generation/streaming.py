@@ -7,11 +7,9 @@ The Stop button is above the texts: below them it would move with every new line
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
@@ -19,9 +17,8 @@ from core.language.decoding.reader import Start
 from core.language.generate import steps as decode
 from core.language.generate import steps_along, steps_in_batch
 from core.language.types import Decoding, GenerationStep
-from core.turns import turns
-from core.ui.demos.steps import going
 from core.ui.generation.setup import Setup
+from core.ui.job import Job, job
 
 _PAUSE = 0.2
 """Seconds between two drawings of a growing text, and as many more for each visitor who waits."""
@@ -51,20 +48,20 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
         if text is not None:
             canvas.steps(number, text, False)
     missing = [number for number, text in enumerate(texts) if text is None]
-    part = state.key("writing.part")
     if not missing:
         return [text or () for text in texts], False
-    if not going(state, "writing", keys, canvas.button):
-        stopped: dict[int, list[GenerationStep]] = st.session_state.get(part, {})
+    writing = job(state, "writing", keys)
+    if not writing.goes(canvas.button):
+        stopped: dict[int, list[GenerationStep]] = writing.part or {}
         for number in missing:
             texts[number] = tuple(stopped.get(number, ()))
             canvas.steps(number, texts[number] or (), False)
         return [text or () for text in texts], True
     growing: dict[int, list[GenerationStep]] = {}
-    st.session_state[part] = growing
+    writing.part = growing
 
     def generate() -> list[Steps]:
-        _generate_missing(setup.spec.slug, start, {number: decodings[number] for number in missing}, growing, canvas)
+        _generate_missing(setup.spec.slug, start, {number: decodings[number] for number in missing}, writing, canvas)
         for number in missing:
             session.results.put(keys[number], tuple(growing[number]))
         return [tuple(growing[number]) for number in missing]
@@ -83,27 +80,20 @@ def _generate_missing(
     slug: str,
     start: Start,
     decodings: Mapping[int, Decoding],
-    growing: dict[int, list[GenerationStep]],
+    writing: Job,
     canvas: Canvas,
 ) -> None:
-    """Generate and draw texts, by number, into ``growing``: samples in one batch, each beam search by itself."""
-    drawn = dict.fromkeys(decodings, 0.0)
-
-    def due(number: int) -> bool:
-        if time.monotonic() - drawn[number] < _PAUSE * (1 + turns.waiting):
-            return False
-        drawn[number] = time.monotonic()
-        return True
-
+    """Generate and draw texts, by number, as the part of ``writing``: samples in one batch, each beam search alone."""
+    growing: dict[int, list[GenerationStep]] = writing.part
     rows = [number for number, decoding in decodings.items() if decoding.strategy != "beam"]
     for row, step in engine.stream(steps_in_batch, slug, start, [decodings[number] for number in rows]):
         number = rows[row]
         growing.setdefault(number, []).append(step)
-        if due(number) or step.finished:
+        if writing.due(_PAUSE, number) or step.finished:
             canvas.steps(number, growing[number], not step.finished)
     for number in (number for number in decodings if number not in rows):
         for step in engine.stream(decode, slug, start, decodings[number]):
-            if due(number):
+            if writing.due(_PAUSE, number):
                 canvas.text(number, step.text)
         *steps, last = engine.run(steps_along, slug, start, step.ids)
         # the reason is the search's own: along its text everything is forced

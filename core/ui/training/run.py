@@ -6,7 +6,6 @@ the last of it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,8 +21,7 @@ from core.finetuning import words as bag_of_words
 from core.finetuning.examples import READY, LabeledSet, parse, ready
 from core.finetuning.setup import Setup, compared
 from core.table import Table
-from core.turns import turns
-from core.ui.demos.steps import going
+from core.ui.job import job
 from core.ui.page import accent, theme
 from core.ui.panel import Panel, chart
 from core.ui.param import Choice, Model, Text
@@ -133,13 +131,14 @@ def _train(
         return epochs, False
     row = button.container(horizontal=True, vertical_alignment="center")
     stop, bar = row.empty(), row.empty()
-    if not going(state, "train", tuple(keys.values()), stop, "Train here" if waits else "Train", waits=waits):
+    training = job(state, "train", tuple(keys.values()), waits=waits)
+    if not training.goes(stop, "Train here" if waits else "Train"):
         return {name: trained or before[name] for name, trained in epochs.items()}, not epochs["chosen"]
     from core.finetuning.train import fine_tune as train
 
     for key in stored.keys() - set(keys.values()):
         del stored[key]
-    drawn, names = 0.0, content("training", "train").front["runs"]
+    names = content("training", "train").front["runs"]
 
     def tell(name: str) -> None:
         done = sum(map(len, epochs.values())) / sum(run.epochs + 1 for run in runs.values())
@@ -150,16 +149,14 @@ def _train(
             continue
 
         def grow(name: str = name, run: Any = run) -> Epochs:
-            nonlocal drawn
             growing: list[Any] = []
             stored[keys[name]] = epochs[name] = growing
             tell(name)
             for epoch in engine.stream(train, slug, data, run):
                 growing.append(epoch)
-                if time.monotonic() - drawn > PAUSE * (1 + turns.waiting):
+                if training.due(PAUSE):
                     _draw_accuracy(view, spec, data, runs, epochs, picture, growing=True)
                     tell(name)
-                    drawn = time.monotonic()
             return tuple(growing)
 
         epochs[name] = session.results.get_or_compute(keys[name], grow) if shared else grow()
