@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ from core.language.permuted import of_query_stream
 from core.language.segments import has_memory, run_text
 from core.language.tokens import check_length, describe, special_positions
 from core.language.types import Decoding, Token, labels
-from core.lazy import torch
+from core.lazy import Tensor, torch
 from core.patterns import ranks
 from core.patterns.layout import Sparsity
 from core.run.model import Model
@@ -73,7 +72,9 @@ _WHOLE = 0.99
 def trace_of(given: Inputs, *, vectors: bool = False) -> AttentionTrace:
     """The maps of one pass over ``given``; a Reformer hashes with the seed 0.
 
-    XLNet has two passes: over the whole text, and with all words predicted from left to right.
+    XLNet has two passes: over the whole text, and with all words predicted from left to right, where the content stream
+    does not attend to later words. As two rows of one batch they would also need a query stream of the first and the
+    tokenizer's segments in the second, which no view shows.
 
     Args:
         vectors: with queries and keys.
@@ -132,9 +133,10 @@ def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: Tokens, keys: 
     checkpoint = given.checkpoint
     rows = _rows(given, kind, queries)
     weights = stacked([pattern[0, :, rows] for pattern in recorded.layers(kind, "pattern")])
-    allowed = _together([mask[0, :, rows].numpy() for mask in recorded.layers(kind, "mask")], weights)
+    allowed = _together([mask[0, :, rows] for mask in recorded.layers(kind, "mask")])
+    everywhere = bool(allowed.all())
     vectors = {name: [part[0] for part in recorded.layers(kind, name)] for name in ("q", "k")}
-    notes = [_note(checkpoint.model, kind, weights, everywhere=bool(allowed.all()))]
+    notes = [_note(checkpoint.model, kind, weights, everywhere=everywhere)]
     if vectors["q"] and not has_blueprint(checkpoint):
         notes += notes_of(recorded, kind)
     return _between(
@@ -143,7 +145,7 @@ def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: Tokens, keys: 
         queries,
         keys,
         weights,
-        None if allowed.all() else allowed,
+        None if everywhere else allowed,
         note=" ".join(filter(None, notes)),
         queries=stacked([part[:, rows] for part in vectors["q"]]) if vectors["q"] else None,
         keys=stacked(vectors["k"]) if vectors["k"] else None,
@@ -179,13 +181,15 @@ def _between(
     )
 
 
-def _together(allowed: Sequence[Any], weights: Floats) -> Bools:
-    """The masks of all layers, with an axis of length 1 where all layers or heads have the same."""
-    whole = np.stack([np.broadcast_to(own, weights.shape[1:]) for own in allowed])
+def _together(allowed: Sequence[Tensor]) -> Bools:
+    """The masks (H or 1, Q, K) of all layers, with an axis of length 1 where all layers or heads have the same."""
+    heads = max(len(layer) for layer in allowed)
+    masks = torch.stack([layer.expand(heads, -1, -1) for layer in allowed])
     for axis in (0, 1):
-        first = whole.take([0], axis)
-        whole = first if (whole == first).all() else whole
-    return frozen(whole)
+        first = masks.narrow(axis, 0, 1)
+        if masks.shape[axis] > 1 and bool((masks == first).all()):
+            masks = first.clone()
+    return frozen(masks.numpy())
 
 
 def _note(model: Model, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:

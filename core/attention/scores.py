@@ -30,8 +30,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from core.arrays import Floats
 from core.attention.layers import one_prediction, plan_of, refuse
 from core.attention.trace import MapKind, frozen, map_note
@@ -182,4 +180,4 @@ def scores_by_layer(
 
 def stacked(layers: Sequence[Tensor]) -> Floats:
     """A tensor for each layer as one array, read-only."""
-    return frozen(np.stack([layer.float().cpu().numpy() for layer in layers]))
+    return frozen(torch.stack(list(layers)).float().cpu().numpy())

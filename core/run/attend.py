@@ -80,13 +80,14 @@ def attend(
     if product.shared:
         key, value = (part.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for part in (key, value))
     extra_terms = dict(terms or {})
-    if position_bias is not None and bool(position_bias.any()):  # T5 gives zeros to its cross-attention
-        extra_terms["position"] = position_bias
     run, place = CURRENT.get(), vars(module).get("_attends")
+    if position_bias is not None and (place is None or place[0] != "cross" or bool(position_bias.any())):
+        extra_terms["position"] = position_bias  # T5 gives zeros to its cross-attention
     if run is None or place is None:
-        scores = sum(extra_terms.values(), start=_product(query, key, factor, softcap, apart))
+        scores = _sum(_product(query, key, factor, softcap, apart), extra_terms)
         pattern = _softmax(_mask(scores, attention_mask), s_aux)
-        pattern = functional.dropout(pattern, p=dropout, training=module.training)
+        if module.training:
+            pattern = functional.dropout(pattern, p=dropout)
         if run is not None:
             run.unplaced.append((module, pattern))
         return _mixed(pattern, value, apart).transpose(1, 2).contiguous(), pattern
@@ -102,13 +103,13 @@ def attend(
             *(run.at(Site(kind, layer, f"{name}_global"), part) for name, part in zip("qkv", apart[1:], strict=True)),
         )
     run.products[kind, layer] = product
-    summands = {content: _product(query, key, factor, softcap, apart), **extra_terms}
-    edited = (run.at(Site(kind, layer, f"terms.{name}"), term) for name, term in summands.items())
-    scores = sum(edited, start=next(edited))
-    scores = run.at(Site(kind, layer, "scores"), scores)
-    names = ("scores", *(f"terms.{name}" for name in summands))
-    if any(run.wants(Site(kind, layer, name)) for name in names):
-        scores = scores.clone()
+    scores = _product(query, key, factor, softcap, apart)
+    if run.names.isdisjoint(("terms", "scores")):
+        scores = _sum(scores, extra_terms)
+    else:
+        summands = {content: scores, **extra_terms}
+        edited = (run.at(Site(kind, layer, f"terms.{name}"), term) for name, term in summands.items())
+        scores = run.at(Site(kind, layer, "scores"), sum(edited, start=next(edited))).clone()
     scores = _mask(scores, _seen(run, kind, layer, scores, attention_mask))
     pattern = run.at(Site(kind, layer, "pattern"), _softmax(scores, s_aux))
     z = run.at(Site(kind, layer, "z"), _mixed(pattern, value, apart).transpose(1, 2))
@@ -120,6 +121,13 @@ def _product(query: Tensor, key: Tensor, factor: float, softcap: float | None, a
     if apart is not None:
         scores.index_copy_(-2, apart.at, apart.query @ apart.key.transpose(-1, -2) * factor)
     return (scores / softcap).tanh() * softcap if softcap else scores
+
+
+def _sum(scores: Tensor, terms: Mapping[str, Tensor]) -> Tensor:
+    """The sum with further terms, in place."""
+    for term in terms.values():
+        scores.add_(term)
+    return scores
 
 
 def _mixed(pattern: Tensor, value: Tensor, apart: Apart | None) -> Tensor:

@@ -226,6 +226,8 @@ def _leave(module: nn.Module, _: object, output: Any) -> Any:
 
 def _visited(run: Run, module: nn.Module, side: str, tensor: Tensor) -> Tensor:
     for kind, layers, name, tokens_first in vars(module)[side]:
+        if name not in run.names:
+            continue
         site = Site(run.stream or kind, run.layer_of(module, name, layers), name)
         if run.wants(site):
             rows_first = run.at(site, tensor.transpose(0, 1) if tokens_first else tensor)

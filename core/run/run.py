@@ -32,6 +32,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from core.lazy import Tensor, torch
@@ -80,15 +81,22 @@ class Run:
     stream: Kind | None = None
     """While one of XLNet's two streams passes their common modules: its kind, in place of that of the stack."""
     output: Output = field(init=False, repr=False)
+    names: frozenset[str] = field(init=False)
+    """First parts of the names of what is kept or edited: other sites need no look."""
     _calls: dict[tuple[int, str], int] = field(default_factory=dict)
     _edited: set[Site] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        sites = (*self.keep, *self.edits)
+        self.names = frozenset((s if isinstance(s, str) else s.name).partition(".")[0] for s in sites)
 
     def __getitem__(self, site: tuple[Kind, int, str]) -> Tensor:
         return self.tensors[Site(*site)]
 
     def layers(self, kind: Kind, name: str) -> list[Tensor]:
         """The tensors of one name, layer by layer."""
-        return [tensor for site, tensor in sorted(self.tensors.items()) if site[::2] == (kind, name)]
+        sites = sorted(site for site in self.tensors if site.name == name and site.kind == kind)
+        return [self.tensors[site] for site in sites]
 
     def terms(self, kind: Kind, layer: int) -> dict[str, Tensor]:
         """The summands of the score of a layer, by name."""
@@ -101,7 +109,7 @@ class Run:
     def keeps(self, site: Site) -> bool:
         """Whether a site is recorded: by itself or by its name, of which the first part is enough."""
         first = site.name.partition(".")[0]
-        return not self.keep.isdisjoint((site, site.name, first, site._replace(name=first)))
+        return first in self.names and not self.keep.isdisjoint((site, site.name, first, site._replace(name=first)))
 
     def wants(self, site: Site) -> bool:
         """Whether a site is recorded or edited."""
@@ -131,7 +139,13 @@ class Run:
         return layers[number % len(layers)]
 
 
-_CACHES = ("use_cache", "use_mems")
+@lru_cache(maxsize=256)
+def _caches(model_class: type[Model]) -> tuple[str, ...]:
+    """The arguments of its forward pass that ask for a cache."""
+    signature = inspect.signature(model_class.forward).parameters
+    return tuple(name for name in ("use_cache", "use_mems") if name in signature)
+
+
 CURRENT: ContextVar[Run | None] = ContextVar("run", default=None)
 """The run of this thread's pass, if any."""
 
@@ -168,8 +182,7 @@ def run(
     Raises:
         LookupError: the pass does not have the site of an edit.
     """
-    signature = inspect.signature(model.forward).parameters
     with recording(keep, edits) as recorded:
-        recorded.output = call(model, **({name: False for name in _CACHES if name in signature} | dict(inputs)))
+        recorded.output = call(model, **dict.fromkeys(_caches(type(model)), False) | dict(inputs))
     recorded.check()
     return recorded
