@@ -54,7 +54,10 @@ class Site(NamedTuple):
 
 
 Edit = Callable[[Tensor], Tensor]
-"""From the tensor of a site, all rows of the batch, to the tensor that the rest of the pass sees."""
+"""From the tensor of a site, all rows of the batch, to the tensor that the rest of the pass sees.
+
+A mean over the rows of one text is that text: a mean ablation takes one over positions, or over a run of other texts.
+"""
 
 
 class Product(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core.checkpoints.spec import Checkpoint
-from core.run.run import CURRENT, Site, recording, run
+from core.run.run import CURRENT, Edit, Site, recording, run
 from tests import tinyfamilies
 from tests.library import library_model
 from tests.parity.test_vectors import inputs_of
@@ -84,6 +84,25 @@ def test_each_row_of_a_batch_has_its_own_edit() -> None:
     alone = run(checkpoint.model, {"input_ids": ids})
     torch.testing.assert_close(both.output.logits[:1], alone.output.logits, atol=1e-5, rtol=1e-5)
     assert not torch.allclose(both.output.logits[1], both.output.logits[0], atol=1e-4)
+
+
+def test_a_mean_is_taken_over_positions_or_other_texts() -> None:
+    """That over the rows of one text is the text itself, so that it is no ablation."""
+    checkpoint = tinyfamilies.make("bert")
+    site, ids = Site("encoder", 0, "z"), torch.arange(5, 13)[None]
+    others = run(checkpoint.model, {"input_ids": torch.stack((ids[0].flip(0), ids[0] + 3))}, keep={site})[site]
+    means: dict[str, Edit] = {
+        "rows": lambda z: z.mean(0, keepdim=True).expand_as(z),
+        "positions": lambda z: z.mean(1, keepdim=True).expand_as(z),
+        "texts": lambda z: others.mean((0, 1)).expand_as(z),
+    }
+    whole = run(checkpoint.model, {"input_ids": ids}).output.logits
+    edited = {
+        name: run(checkpoint.model, {"input_ids": ids}, edits={site: mean}).output.logits
+        for name, mean in means.items()
+    }
+    assert torch.equal(edited["rows"], whole)
+    assert not any(torch.allclose(edited[name], whole, atol=1e-4) for name in ("positions", "texts"))
 
 
 def test_a_mask_is_replaced() -> None:
