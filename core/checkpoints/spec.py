@@ -145,10 +145,6 @@ class CheckpointSpec:
         """Whether it avoids the full n x n attention."""
         return self.branch == "efficient"
 
-    def adapters(self, task: str | None) -> str | None:
-        """The task whose adapters are used, if any; None for a model without adapters."""
-        return task if self.offers("classifies texts") else None
-
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:

@@ -132,10 +132,10 @@ def with_masks(checkpoint: Checkpoint, masked: MaskedText, *, asked: bool = True
     """
     if asked and not masked.positions:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
-    tokens = tuple(
-        replace(token, start=before.start, end=before.end)
-        for token, before in zip(describe(checkpoint.tokenizer, masked.ids), masked.tokens, strict=True)
-    )
+    tokens = list(masked.tokens)
+    for position in masked.positions:
+        (mask,) = describe(checkpoint.tokenizer, [masked.ids[position]])
+        tokens[position] = replace(mask, start=tokens[position].start, end=tokens[position].end)
     made = replace(one_text(checkpoint, tokens, masked.positions, masked.text), notes=masked.notes)
     if not (asked and checkpoint.spec.offers("two streams")):
         return made

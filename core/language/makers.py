@@ -21,7 +21,6 @@ from core.language.generate import prompt_tokens
 from core.language.inputs import Inputs, one_text, pair
 from core.language.replaced import detector_probabilities
 from core.language.segments import SEGMENT, has_memory
-from core.language.tasks import tasks
 from core.language.text import clean
 from core.language.tokens import check_length, describe, remarks, tokenize
 from core.language.types import Decoding
@@ -152,7 +151,6 @@ def _prompt(checkpoint: Checkpoint, text: str, task: str | None, step: int | Non
 
 
 def _with_output(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
-    task = task or tasks(checkpoint)[0].slug
     request = translate.prepare(checkpoint, text, task)
     typed = request.text.removeprefix(request.task.prefix)
     check_size(checkpoint, len(request.tokens))
@@ -163,7 +161,7 @@ def _with_output(checkpoint: Checkpoint, text: str, task: str | None, step: int 
     if step is not None and not 0 <= step < most:
         raise OutOfRange(f"There is no token {step} here: tokens are counted from 0 to {most - 1}.")
     room = MAX_GENERATED if step is None else step
-    steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room))) if room else []
+    steps = list(translate.rewrite(checkpoint, text, request.task.slug, Decoding(max_new_tokens=room))) if room else []
     output = steps[-1].ids if steps else ()
     if step is None:
         return pair(checkpoint, request.tokens, request.prompt, output, typed)

@@ -86,13 +86,15 @@ def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
     return _published(config) or (PLAIN,)
 
 
-def task_of(checkpoint: Checkpoint, slug: str) -> Task:
-    """The task called ``slug``.
+def task_of(checkpoint: Checkpoint, slug: str | None) -> Task:
+    """The task called ``slug``; the first one for None.
 
     Raises:
         UnknownTask: there is no such task; the message lists all.
     """
     offered = tasks(checkpoint)
+    if not slug:
+        return offered[0]
     task = next((task for task in offered if task.slug == slug), None)
     if task is None:
         slugs = ", ".join(task.slug for task in offered)

@@ -72,8 +72,8 @@ class Alignment:
     weights: Floats  # (L, H, T, S), rows sum to one, read-only
 
 
-def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
-    """Tokenize ``text`` for a task.
+def prepare(checkpoint: Checkpoint, text: str, task: str | None) -> Request:
+    """Tokenize ``text`` for a task, by default the first.
 
     Raises:
         InputEmpty, InputTooLong: nothing readable, or too many tokens.
@@ -113,6 +113,8 @@ def prepare(checkpoint: Checkpoint, text: str, task: str) -> Request:
 
 def _shifted(token: Token, by: int) -> Token:
     """``token`` with offsets reduced by ``by`` characters; -1 for one before that."""
+    if not by:
+        return token
     inside = token.start >= by
     return replace(token, start=token.start - by if inside else -1, end=token.end - by if inside else -1)
 
@@ -156,7 +158,7 @@ def start(checkpoint: Checkpoint, text: str, task: str | None = None) -> Start:
     """
     if not checkpoint.spec.offers("rewrites"):
         return prompted(checkpoint, text)
-    request, limit = prepare(checkpoint, text, task or tasks(checkpoint)[0].slug), max_tokens(checkpoint)
+    request, limit = prepare(checkpoint, text, task), max_tokens(checkpoint)
     return Start(request.prompt, request.source, None if limit is None else limit - len(request.prompt))
 
 

@@ -29,7 +29,6 @@ from core.language import translate
 from core.language.fill_mask import MaskedText, predict, prepare, with_masks
 from core.language.inputs import Inputs, pair
 from core.language.makers import inputs
-from core.language.tasks import tasks
 from core.language.types import Decoding, MaskPrediction
 
 MAX_TOKENS = 16
@@ -94,7 +93,7 @@ def overview(checkpoint: Checkpoint, text: str, task: str | None = None) -> Over
     """
     size = int(checkpoint.model.config.get_text_config(decoder=True).vocab_size)
     if checkpoint.spec.offers("rewrites"):
-        return _pair(checkpoint, text, task or tasks(checkpoint)[0].slug, size)
+        return _pair(checkpoint, text, task, size)
     if checkpoint.spec.offers("continues"):
         question = inputs(checkpoint, text, step=0)
         lens = by_layer(question, ANSWERS)
@@ -117,11 +116,11 @@ def _masked(checkpoint: Checkpoint, text: str) -> tuple[MaskedText, str]:
     return masked, "".join(masked.tokens[position].text for position in masked.positions)
 
 
-def _pair(checkpoint: Checkpoint, text: str, task: str, size: int) -> Overview:
+def _pair(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Overview:
     request = translate.prepare(checkpoint, text, task)
     _check(len(request.source))
     room = MAX_TOKENS + 1 - len(request.prompt)  # the last generated token is not read
-    steps = tuple(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room)))
+    steps = tuple(translate.rewrite(checkpoint, text, request.task.slug, Decoding(max_new_tokens=room)))
     both_texts = pair(checkpoint, request.tokens, request.prompt, steps[-1].ids if steps else ())
     first = len(request.prompt) - 1
     answers = tuple(

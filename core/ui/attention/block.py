@@ -93,7 +93,7 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
 
 def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: Side, layer: int) -> None:
     state = view.state
-    part = text_part(spec, state, text, task=task or "" if spec.offers("rewrites") else "", segment=True)
+    part = text_part(spec, state, text, task=task or "", segment=True)
     block = session.computed("running-the-model", block_of, spec.slug, part, layer, side, task)
     hang = wires(block.steps)
     slugs = [wire.slug for wire in hang]
