@@ -95,6 +95,7 @@ else:
     from core.ui import server
     from core.ui.server import logs
 
+    interpreter.take_turns()
     interpreter.share_heaps()
     logs.leave_texts_out_of_logs()
     ask_no_other_host()

@@ -14,8 +14,9 @@ Each thread would get a heap of its own from glibc, and fragments in each: with 
 without a pause took 963 MB instead of 1,060, and 1.05 times the start instead of 1.14 were left when it had gone; an
 act cost the processor no more (95 and 100 ms).
 
-A finished result is sent by another thread than the one that runs the rest of the page. Each switch between them may
-wait for the whole switch interval, 5 ms by default.
+A finished result is sent by another thread than the one that runs the rest of the page, and libraries are imported
+while the server answers its first visitor. Each switch between threads may wait for the whole switch interval, 5 ms by
+default.
 """
 
 from __future__ import annotations
@@ -49,7 +50,6 @@ def settle() -> None:
     try:
         _run_count += 1
         if len(sys.modules) - _module_count >= _FEW_MODULES:
-            sys.setswitchinterval(_SWITCH_INTERVAL)
             gc.collect()
             gc.freeze()
             _module_count, _run_count = len(sys.modules), 0
@@ -59,6 +59,11 @@ def settle() -> None:
             collect_all()
     finally:
         _lock.release()
+
+
+def take_turns() -> None:
+    """Let a running thread yield soon: the server answers while libraries are imported beside it."""
+    sys.setswitchinterval(_SWITCH_INTERVAL)
 
 
 def share_heaps() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Tensor", "functional", "go", "nn", "torch", "transformers"]
+__all__ = ["Tensor", "functional", "go", "import_all", "nn", "torch", "transformers"]
 
 
 class _Lazy:
@@ -22,6 +22,12 @@ class _Lazy:
     def __getattr__(self, name: str) -> Any:
         self._module = self._module or import_module(self._name)
         return getattr(self._module, name)
+
+
+def import_all() -> None:
+    """Import them and pandas, which plotly takes for whole while another thread still imports it."""
+    for name in ("pandas", "plotly.graph_objects", "torch", "transformers.modeling_utils"):
+        import_module(name)
 
 
 if TYPE_CHECKING:

@@ -210,8 +210,7 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
 
 def test_ready_at_once_where_nothing_is_loaded_ahead() -> None:
     assert answer("/ready")[0] == 503
-    readiness.warm_up()
-    assert readiness.warm.wait(120)
+    readiness.load_default_models()
     assert answer("/ready")[0] == 200
 
 
@@ -219,8 +218,7 @@ def test_ready_after_the_models_of_the_default_views(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("ATLAS_WARM", "on")
     loads: list[tuple[str, bool]] = []
     monkeypatch.setattr(checkpoints, "load", lambda slug: loads.append((slug, readiness.warm.is_set())), raising=False)
-    readiness.warm_up()
-    assert readiness.warm.wait(120)
+    readiness.load_default_models()
     assert {"minilm", "atlas-bert", "atlas-gpt-2", "atlas-t5"} <= {slug for slug, _ in loads}
     assert {warm for _, warm in loads} == {False}
     assert answer("/ready")[0] == 200
@@ -234,16 +232,14 @@ def test_not_ready_while_a_default_view_lacks_its_model(monkeypatch: pytest.Monk
             raise checkpoints_unavailable()
 
     monkeypatch.setattr(checkpoints, "load", load, raising=False)
-    readiness.warm_up()
-    assert readiness.warm.wait(120)
+    readiness.load_default_models()
     assert answer("/ready")[0] == 503
     assert readiness.troubles == ["It is not here."]
 
 
 def test_not_ready_while_every_page_shows_an_invalid_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATLAS_MEMORY_MB", "abc")
-    readiness.warm_up()
-    assert readiness.warm.wait(120)
+    readiness.load_default_models()
     assert answer("/ready")[0] == 503
     assert "ATLAS_MEMORY_MB takes" in readiness.troubles[0]
 

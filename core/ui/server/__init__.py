@@ -20,7 +20,7 @@ from starlette.routing import Route
 from core.ui.server.access import Secured, prefix
 from core.ui.server.measures import metrics
 from core.ui.server.page import Styled
-from core.ui.server.readiness import health, ready, warm_up
+from core.ui.server.readiness import health, load_default_models, ready
 from core.ui.streamlit_internals import bound_messages, bound_uploads
 
 if TYPE_CHECKING:
@@ -53,9 +53,17 @@ def routes() -> list[Route]:
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """What begins once the server has read Streamlit's settings, before it answers."""
     bound_messages(PAGE_MB)
-    Thread(target=follow_settings, daemon=True).start()
-    warm_up()
+    Thread(target=_prepare, daemon=True).start()
     yield
+
+
+def _prepare() -> None:
+    """Do in the background what the first visitor would wait for."""
+    from core.lazy import import_all
+
+    follow_settings()
+    import_all()
+    load_default_models()
 
 
 def follow_settings() -> None:

@@ -8,7 +8,7 @@ them, that lacks one, or whose settings are invalid.
 from __future__ import annotations
 
 import logging
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING
 
 from starlette.responses import PlainTextResponse, Response
@@ -36,12 +36,8 @@ async def ready(request: Request) -> Response:
     return PlainTextResponse("\n".join(troubles), 503) if troubles else PlainTextResponse("ready")
 
 
-def warm_up() -> None:
-    """Load the models of the default views in the background if ``ATLAS_WARM=on``; then ``/ready`` answers 200."""
-    Thread(target=_load_default_models, daemon=True).start()
-
-
-def _load_default_models() -> None:
+def load_default_models() -> None:
+    """Load the models of the default views if ``ATLAS_WARM=on``; then ``/ready`` answers 200."""
     from core import checkpoints
     from core.errors import AtlasError, SettingUnusable
     from core.settings import settings
