@@ -33,6 +33,7 @@ from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Text
 from core.ui.section import Section, View
+from core.ui.slot import Slot
 from core.words import SIGN, WORD
 
 SENTENCE = Text(
@@ -41,7 +42,6 @@ SENTENCE = Text(
     default="The baker put the bread into the oven.",
     most=200,
     hide_label=True,
-    resets=("mask",),
     sentence="any",
 )
 MASK = Carried(name="mask", label="Masked word", as_=link.Integers(high=199, most=1))
@@ -71,15 +71,17 @@ def masked_word(view: View) -> None:
         view.note("No word")
         return
     names = [unit.group() for unit in units]
+    usual = _usual(names, text)
+    slot = Slot(state, MASK, (usual,), owner=names)
     chosen = token_chips(
         names,
-        selected=_masked(names, text, state.integers(MASK.name)),
+        selected=[at for at in slot.get() if at < len(names)] or [usual],
         key=state.key("mask.chips"),
         accent=spec.branch,
         label=view.words.label("chips"),
         clearable=False,
     )[0]
-    state.set(mask=None if (chosen,) == _masked(names, text, ()) else (chosen,))
+    slot.set((chosen,))
     with st.container(key="home-picture"):
         place = st.container() if state.memory.get("drawn") else st.empty()  # the old picture stands until the new one
         if not state.memory.get("drawn"):
@@ -98,16 +100,14 @@ def _model() -> CheckpointSpec | None:
     return next(first, next(iter(ready.values()), None))
 
 
-def _masked(names: list[str], text: str, linked: tuple[int, ...]) -> tuple[int]:
-    """The masked one of the words: the chosen one, a typed mask, the sample's, or the last word."""
-    if linked and linked[0] < len(names):
-        return (linked[0],)
+def _usual(names: list[str], text: str) -> int:
+    """The word that is masked first: a typed mask, the sample's, or the last word."""
     if _TYPED in names:
-        return (names.index(_TYPED),)
+        return names.index(_TYPED)
     if text == SENTENCE.default:
-        return (_FIRST,)
+        return _FIRST
     words = [number for number, name in enumerate(names) if name[0].isalnum()]
-    return (words[-1] if words else len(names) - 1,)
+    return words[-1] if words else len(names) - 1
 
 
 def _draw_predictions(view: View, spec: CheckpointSpec, text: str, before: int, place: DeltaGenerator) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -22,6 +23,7 @@ from core.ui.glossary import sentences
 from core.ui.links import PageState
 from core.ui.page import plain, theme
 from core.ui.param import Carried, Choice, Text
+from core.ui.slot import Slot
 
 SAMPLES = (
     "I do not know what you are talking about.",
@@ -68,23 +70,17 @@ def _choose(view: DemoView, tokens: tuple[Token, ...]) -> tuple[int, ...]:
     names = {number: "".join(tokens[p].text for p in positions) for number, positions in places_of.items()}
     longest = sorted(names, key=lambda number: (not names[number].isalpha(), -len(names[number]), number))[:3]
     usual = tuple(sorted(longest))
-    # each sentence keeps its own choice
-    slot = state.key(f"orders.words.{zlib.crc32(repr([token.id for token in tokens]).encode())}")
-    first = state.key("orders.seen") not in st.session_state
-    st.session_state[state.key("orders.seen")] = True
-    if slot not in st.session_state:
-        linked = [number for number in dict.fromkeys(state.integers(WORDS.name)) if number in names] if first else []
-        st.session_state[slot] = linked or list(usual)
-
-    def put(numbers: list[int]) -> None:
-        st.session_state[slot] = numbers
-
-    now = sorted(st.session_state[slot])
+    ids = tuple(token.id for token in tokens)
+    slot = Slot(state, WORDS, usual, owner=ids)
+    key = f"{slot.key}.{zlib.crc32(repr(ids).encode())}"  # each sentence keeps its own choice
+    if key not in st.session_state:
+        st.session_state[key] = [number for number in dict.fromkeys(slot.get()) if number in names] or list(usual)
+    now, put = sorted(st.session_state[key]), partial(st.session_state.__setitem__, key)
     picked = tuple(
         st.multiselect(
             WORDS.label,
             list(names),
-            key=slot,
+            key=key,
             persist_state="page",
             format_func=lambda number: plain(f"{number} · {names[number]}"),
             help=view.words.front["help"][WORDS.name],
@@ -93,9 +89,9 @@ def _choose(view: DemoView, tokens: tuple[Token, ...]) -> tuple[int, ...]:
     with st.popover("Orders"):
         st.button("Left to right", key=state.key("orders.forward"), on_click=put, args=(now,))
         st.button("Right to left", key=state.key("orders.backward"), on_click=put, args=(now[::-1],))
-        st.button("Shuffle", key=state.key("orders.shuffle"), on_click=_shuffle, args=(state, slot))
+        st.button("Shuffle", key=state.key("orders.shuffle"), on_click=_shuffle, args=(state, key))
         st.button("All words", key=state.key("orders.all"), on_click=put, args=(list(names),))
-    state.set(words=None if picked == usual else picked)
+    slot.set(picked)
     return picked
 
 
