@@ -35,8 +35,12 @@ RUN useradd --create-home --uid 10001 atlas && \
 COPY . .
 RUN chmod -R a+rX . && python -m compileall -q app.py core pages
 
+# glibc would give each thread a heap, and keep what is freed: after 120 acts of four visitors at once the server had
+# 773 MB with these, 900 MB without, 872 MB where it trimmed the heaps itself.
 USER 10001
-ENV HOME=/home/atlas \
+ENV MALLOC_ARENA_MAX=2 \
+    MALLOC_TRIM_THRESHOLD_=131072 \
+    HOME=/home/atlas \
     PYTHONDONTWRITEBYTECODE=1 \
     ATLAS_CHECKPOINT_DIR=/checkpoints \
     STREAMLIT_SERVER_ADDRESS=0.0.0.0 \

@@ -96,7 +96,6 @@ else:
     from core.ui.server import logs
 
     interpreter.take_turns()
-    interpreter.share_heaps()
     logs.leave_texts_out_of_logs()
     ask_no_other_host()
     take_page_table()

@@ -8,11 +8,6 @@ Objects created later accumulate, up to what caches and open sessions hold. Stre
 after every run of a page (``runner.postScriptGC``, which is off). Here only the young generations are collected after a
 run, in constant time. The oldest generation is collected when Python finds that it has grown by a quarter, and after
 every twenty-fifth run: a finished page may be part of a cycle that holds arrays, whose bytes Python does not count.
-glibc retains the freed memory in fragments, a tenth of the server's memory and growing, so ``malloc_trim`` follows.
-
-Each thread would get a heap of its own from glibc, and fragments in each: with two heaps for all, a class of eight
-without a pause took 963 MB instead of 1,060, and 1.05 times the start instead of 1.14 were left when it had gone; an
-act cost the processor no more (95 and 100 ms).
 
 A finished result is sent by another thread than the one that runs the rest of the page, and libraries are imported
 while the server answers its first visitor. Each switch between threads may wait for the whole switch interval, 5 ms by
@@ -21,7 +16,6 @@ default.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 from threading import Lock
@@ -29,14 +23,9 @@ from threading import Lock
 _FEW_MODULES = 50
 """Fewer new modules than this do not cause another freeze."""
 _FULL_COLLECTION_EVERY = 25
-"""Number of runs after which the oldest generation is collected, too, and free memory is returned."""
+"""Number of runs after which the oldest generation is collected, too."""
 _SWITCH_INTERVAL = 5e-4
 """Seconds after which a running thread yields to another."""
-_ARENAS = 2
-"""Heaps of glibc's allocator that all threads share."""
-_M_ARENA_MAX = -8
-"""The number of this setting in glibc's ``malloc.h``."""
-
 _lock = Lock()
 _module_count = 0
 _run_count = 0
@@ -56,7 +45,7 @@ def settle() -> None:
         elif _run_count % _FULL_COLLECTION_EVERY:
             gc.collect(1)
         else:
-            collect_all()
+            gc.collect()
     finally:
         _lock.release()
 
@@ -64,24 +53,6 @@ def settle() -> None:
 def take_turns() -> None:
     """Let a running thread yield soon: the server answers while libraries are imported beside it."""
     sys.setswitchinterval(_SWITCH_INTERVAL)
-
-
-def share_heaps() -> None:
-    """Let all threads share few heaps, where the C library has such a setting; before many threads have one."""
-    if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
-        set_option(_M_ARENA_MAX, _ARENAS)
-
-
-def collect_all() -> None:
-    """Collect all generations and return the freed memory to the system."""
-    gc.collect()
-    return_memory()
-
-
-def return_memory() -> None:
-    """Return free memory to the system where the C library can; other threads keep running."""
-    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
-        trim(0)
 
 
 def thaw() -> None:
