@@ -106,7 +106,7 @@ def bars(
         showlegend=layout.pop("showlegend", len(series) > 1),
         xaxis={"range": [0, end], **({"showgrid": True} | xaxis if xaxis else measured(measure))},
         yaxis=row_axis(names, size) | (yaxis or {}),
-        uniformtext={"minsize": 12, "mode": "show"},
+        uniformtext={"minsize": 13, "mode": "show"},
         **layout,
     )
 

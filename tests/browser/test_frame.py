@@ -157,7 +157,7 @@ HALL = """
     const text = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
     const { left, right, width, height } = one.getBoundingClientRect();
     if (!text || width < 3 || height < 3 || !one.checkVisibility({ visibilityProperty: true })) return;
-    if (one.closest(".katex, style, script, [role=status], [style*=baseline-shift]")) return;
+    if (one.closest(".katex, style, script, [role=status], [style*='70%']")) return;
     const { a, b } = one.getScreenCTM?.() ?? {};
     const enlarged = a !== undefined ? Math.hypot(a, b) : scale(one.offsetWidth ? one : one.parentElement);
     const size = parseFloat(getComputedStyle(one).fontSize) * enlarged;
