@@ -136,7 +136,11 @@ def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
 
 def pieces_of(tokenizer: transformers.PreTrainedTokenizerBase, ids: Sequence[int]) -> list[str]:
     """The vocabulary entries of ``ids``. A model may have rows for more ids than its tokenizer: ``‹id 50260›``."""
-    return [_piece(tokenizer, int(number)) for number in ids]
+    numbers = [int(number) for number in ids]
+    if tokenizer.is_fast:
+        pieces = tokenizer.convert_ids_to_tokens(numbers)
+        return [piece or _piece(tokenizer, number) for piece, number in zip(pieces, numbers, strict=True)]
+    return [_piece(tokenizer, number) for number in numbers]
 
 
 def _piece(tokenizer: transformers.PreTrainedTokenizerBase, number: int) -> str:
@@ -187,7 +191,7 @@ def describe(
     words: Sequence[int | None] | None = None,
 ) -> tuple[Token, ...]:
     """The tokens of ``ids``; ``offsets`` and ``words`` (word numbers) come from a fast tokenizer."""
-    kind, frame = _vocabulary(tokenizer).style, _vocabulary(tokenizer).frame
+    kind, frame, unknown = _vocabulary(tokenizer).style, _vocabulary(tokenizer).frame, tokenizer.unk_token_id
     pieces = pieces_of(tokenizer, ids)
     tokens: list[Token] = []
     spans = [(-1, -1)] * len(pieces) if offsets is None else whole_spans(text, offsets)
@@ -208,7 +212,7 @@ def describe(
         same = words is not None and i > 0 and words[i] is not None and words[i] == words[i - 1]
         goes_on = marked or continues(kind, before, shown, leading, same)
         replaced, why = None, ""
-        if token_id == tokenizer.unk_token_id and text[max(0, start) : max(0, end)] != piece:
+        if token_id == unknown and text[max(0, start) : max(0, end)] != piece:
             replaced = text[max(0, start) : max(0, end)]
             why = _why_unknown(tokenizer, replaced)
         tokens.append(Token(int(token_id), piece, shown, start, end, False, goes_on, leading, replaced, why))
