@@ -24,16 +24,12 @@ Finding = tuple[int, str]
 
 
 class Source(NamedTuple):
-    """A file: its path below the project, its text, and the nodes of its tree (none of a style sheet)."""
+    """A file: its path below the project, its text, its tree and every node of it (none of a style sheet)."""
 
     path: str
     text: str
     tree: ast.Module
-
-    @property
-    def nodes(self) -> Iterator[ast.AST]:
-        """Every node."""
-        return ast.walk(self.tree)
+    nodes: list[ast.AST]
 
     def methods(self, names: set[str]) -> Iterator[tuple[ast.Call, str]]:
         """Calls of an attribute of one of these names, with the name."""
@@ -44,7 +40,8 @@ class Source(NamedTuple):
 
 def source(path: str, text: str) -> Source:
     """Parse what stands in a file of this name."""
-    return Source(path, text, ast.parse(text if path.endswith(".py") else ""))
+    tree = ast.parse(text if path.endswith(".py") else "")
+    return Source(path, text, tree, list(ast.walk(tree)))
 
 
 # --- No module names a bundled model or tests its kind or architecture: that is the families'
@@ -78,10 +75,9 @@ def kinds(file: Source) -> Iterator[Finding]:
 
 
 def _kinds(file: Source) -> Iterator[tuple[ast.AST, str]]:
-    nodes = list(file.nodes)
-    tables = {ast.unparse(node.target) for node in nodes if isinstance(node, ast.AnnAssign) and _has_all(node)}
-    links = {id(value) for node in nodes if isinstance(node, ast.Dict) for value in _systems(node)}
-    for node in nodes:
+    tables = {ast.unparse(node.target) for node in file.nodes if isinstance(node, ast.AnnAssign) and _has_all(node)}
+    links = {id(value) for node in file.nodes if isinstance(node, ast.Dict) for value in _systems(node)}
+    for node in file.nodes:
         if isinstance(node, ast.Constant) and node.value in bundled() and id(node) not in links:
             yield node, str(node.value)
         elif isinstance(node, ast.Attribute) and node.attr in ("is_encoder_decoder", "is_decoder"):
@@ -89,15 +85,11 @@ def _kinds(file: Source) -> Iterator[tuple[ast.AST, str]]:
         elif isinstance(node, ast.Compare):
             if any(map(_tells_kind, (node.left, *node.comparators))) or _compares_kind(node):
                 yield node, ast.unparse(node)[:60]
-        elif _tells_kind(_chosen_by(node, tables)):
+        elif isinstance(node, ast.Match):
+            if _tells_kind(node.subject):
+                yield node, ast.unparse(node)[:60]
+        elif isinstance(node, ast.Subscript) and _tells_kind(node.slice) and ast.unparse(node.value) not in tables:
             yield node, ast.unparse(node)[:60]
-
-
-def _chosen_by(node: ast.AST, tables: set[str]) -> ast.AST:
-    """What a ``match`` or a subscript chooses by."""
-    if isinstance(node, ast.Match):
-        return node.subject
-    return node.slice if isinstance(node, ast.Subscript) and ast.unparse(node.value) not in tables else ast.Pass()
 
 
 def _tells_kind(tested: ast.AST) -> bool:
@@ -305,17 +297,19 @@ def check(file: Source) -> list[str]:
     ]
 
 
-def sources() -> Iterator[Source]:
+def paths() -> list[Path]:
     """Every file that a rule holds for."""
     folders = ("core", "pages", "tests", "assets/styles")
-    paths = [
-        path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".css")
-    ]
-    for path in (ROOT / "app.py", *paths):
-        yield source(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+    files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*"))]
+    return [ROOT / "app.py", *(file for file in files if file.suffix in (".py", ".css"))]
+
+
+def read(path: Path) -> Source:
+    """Parse a file."""
+    return source(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
-    found = [line for file in sources() for line in check(file)]
+    found = [line for path in paths() for line in check(read(path))]
     print("\n".join(found) or "All rules of ours are kept.")
     sys.exit(bool(found))

@@ -229,11 +229,12 @@ def laboratory() -> list[str]:
 
 
 def test(arguments: list[str]) -> None:
-    """Checks, then the tests. The long check, of types, runs beside them, and stops them when it finds something.
+    """Checks, then the tests. The long check, of types, runs beside both, and stops them when it finds something.
 
     Tests that drive a browser go to two workers and often wait; so there is one worker more.
     """
     folder = python().parent
+    types = subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     for name, command in (
         ("ruff", ["ruff", "check", "."]),
         ("ruff format", ["ruff", "format", "--check", "."]),
@@ -244,6 +245,8 @@ def test(arguments: list[str]) -> None:
         say(f"== {name}")
         code = subprocess.run([str(folder / command[0]), *command[1:]], cwd=ROOT).returncode
         if code != 0:
+            types.terminate()
+            types.wait()
             sys.exit(code)
     workers = ["-n", "3", "--dist", "loadscope"] if (os.cpu_count() or 1) > 1 else []
     # A job in the background of a script ignores this signal, and so would pytest, which inherits that.
@@ -254,13 +257,12 @@ def test(arguments: list[str]) -> None:
     if not any(word.startswith("tests") for word in arguments):
         arguments = [*TESTS, *laboratory(), *arguments]
     command = [str(python()), "-m", "pytest", *workers, *arguments]
-    with subprocess.Popen([str(folder / "mypy")], cwd=ROOT, stdout=subprocess.PIPE, text=True) as types:  # noqa: SIM117
-        with subprocess.Popen(command, cwd=ROOT, env=environment) as tests:
-            words, _ = types.communicate()
-            say(f"\n== mypy\n{words}")
-            if types.returncode != 0:
-                tests.terminate() if os.name == "nt" else tests.send_signal(signal.SIGINT)
-            tests.wait()
+    with subprocess.Popen(command, cwd=ROOT, env=environment) as tests:
+        words, _ = types.communicate()
+        say(f"\n== mypy\n{words}")
+        if types.returncode != 0:
+            tests.terminate() if os.name == "nt" else tests.send_signal(signal.SIGINT)
+        tests.wait()
     sys.exit(types.returncode or tests.returncode)
 
 
