@@ -8,7 +8,9 @@ export default function (component) {
     status.timer = setTimeout(() => { status.textContent = ""; }, 3000);
   };
   button.onclick = async () => {
-    const link = window.location.href.replace(/([?&])(present|embed)=\w+(&|$)/g, (_, mark, name, after) => (after ? mark : ""));
+    const [page, query = ""] = window.location.href.split("?");
+    const kept = query.split("&").filter((part) => part && !/^(present|embed)=/.test(part));
+    const link = kept.length ? `${page}?${kept.join("&")}` : page;
     try {
       await navigator.clipboard.writeText(link);
       tell("Copied");
