@@ -70,6 +70,11 @@ class Content:
     parts: Mapping[str, Part]
 
     @property
+    def file(self) -> str:
+        """Its folder and name, which say where it is: many pages have a file ``page.md``."""
+        return "/".join(self.path.parts[-2:])
+
+    @property
     def title(self) -> str:
         """The name in the navigation."""
         return self.label("title")
@@ -82,7 +87,7 @@ class Content:
         """
         value = self.front.get(name)
         if not isinstance(value, str):
-            raise ContentUnusable(f"{self.path.name}, line 1: the front matter lacks {name} = “…”.")
+            raise ContentUnusable(f"{self.file}, line 1: the front matter lacks {name} = “…”; add it there.")
         return value
 
     def has(self, part: str) -> bool:
@@ -97,7 +102,7 @@ class Content:
         """
         stored = self.parts.get(name)
         if stored is None:
-            raise ContentUnusable(f"{self.path.name} lacks the part “## {name}”.")
+            raise ContentUnusable(f"{self.file} lacks the part “## {name}”; add it there. {_near(name, self.parts)}")
 
         def filled(match: re.Match[str]) -> str:
             if match[1] not in values:
@@ -121,7 +126,8 @@ def content(page: str, section: str = "page") -> Content:
     overlay, bundled = _files(page, section)
     ours = _read(*bundled) if bundled else None
     if ours is None:
-        raise ContentUnusable(f"There is no content file {page}/{section}.md.")
+        wanted = f"assets/content/{page}/{section}.md"
+        raise ContentUnusable(f"There is no content file {wanted}: write one that begins with +++, title = “…”, +++.")
     return _overlaid(*overlay, *bundled) if overlay and bundled else ours
 
 
@@ -213,13 +219,13 @@ _OPTIONAL = ("Try", "Notice")
 
 def _near(name: str, names: Collection[str]) -> str:
     near = get_close_matches(name, names, 1)
-    return f"Did you mean “{near[0]}”?" if near else f"It has: {', '.join(names)}."
+    return f"Did you mean “{near[0]}”?" if near else f"It has: {', '.join(names) or 'none'}."
 
 
 def _no_placeholder(file: Content, part: Part, match: re.Match[str], allowed: Collection[str]) -> ContentUnusable:
     line = part.line + part.text.count("\n", 0, match.start())
     return ContentUnusable(
-        f"{file.path.name}, line {line}: “{match[0]}” is not a placeholder here; available: "
+        f"{file.file}, line {line}: “{match[0]}” is not a placeholder here; available: "
         f"{', '.join(sorted(allowed)) or 'none'}."
     )
 

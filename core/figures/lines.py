@@ -93,8 +93,8 @@ def line_chart(
     return figure(theme, traces, **shown | mark | layout)
 
 
-def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str]) -> str:
-    """The picture in a few sentences, for screen readers."""
+def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str], across: str = "layer") -> str:
+    """The picture in a few sentences, for screen readers; arguments as those of :func:`line_chart`."""
     ends = []
     for line in lines:
         points = [
@@ -106,7 +106,7 @@ def line_alt(lines: Sequence[Line], measure: str, names: Sequence[str]) -> str:
             ends.append(
                 f"{line.name} from {points[0][1]:.2f} ({points[0][0]}) to {points[-1][1]:.2f} ({points[-1][0]})"
             )
-    return sentence("Lines", measure=measure, lines="; ".join(ends))
+    return sentence("Lines", measure=measure, across=across, lines="; ".join(ends))
 
 
 def learning_curve(points: Sequence[CurvePoint], measure: str, accent: str, *, theme: Theme) -> go.Figure:

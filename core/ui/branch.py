@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -27,9 +26,9 @@ from core.ui.glossary import info, plain_terms, sentences
 from core.ui.heads.panel import LAYER
 from core.ui.links import PageState, page_link
 from core.ui.page import BRANCH_TITLES, alone, base_path, plain
-from core.ui.param import Carried, Choice, Param, Text, menu_names
+from core.ui.param import Carried, Choice, Text, menu_names
 from core.ui.picker import SOURCES, card_panel, hub_panel
-from core.ui.section import Page, Section, View
+from core.ui.section import Page, Section, View, by_name
 from core.ui.tree import VIEWS as DRAWINGS
 from core.ui.tree import tree_panel
 
@@ -86,7 +85,7 @@ def branch_page(
     other_demos = other_demos or {}
     sections = [section for several in other_demos.values() for section in several]
     every: list[Demo | Section] = [*demos, *sections]
-    params: dict[str, Param[Any]] = {param.name: param for demo in every for param in demo.params}
+    params = by_name(param for demo in every for param in demo.params)
     choice = DEMO.with_(options={demo.slug: demo.slug for demo in every}, default="")
     return Page(
         branch,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import runpy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -155,6 +155,22 @@ class Section:
         return content(self.folder or page, self.slug)
 
 
+def by_name(params: Iterable[Param[Any]]) -> dict[str, Param[Any]]:
+    """Parameters by their name in the link. Sections may share one name: a value goes with a visitor to the next.
+
+    Raises:
+        TypeError: two of one name have values of different types.
+    """
+    named: dict[str, Param[Any]] = {}
+    for param in params:
+        kinds = [type(named.setdefault(param.name, param).carried), type(param.carried)]
+        if kinds[0] is not kinds[1]:
+            listed = " and ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"Two parameters of one page are called “{param.name}”, of types {listed}: rename one.")
+        named[param.name] = param
+    return named
+
+
 @dataclass(frozen=True)
 class Page:
     """A page: ``slug`` is its path and the folder of its content; the first section is the default."""
@@ -174,13 +190,16 @@ class Page:
     """Whether ``above`` also draws the title, into the view's ``heading``, and the sentence below it."""
 
     def __post_init__(self) -> None:
+        slugs = [section.slug for section in self.sections]
+        if repeated := {slug for slug in slugs if slugs.count(slug) > 1}:
+            raise TypeError(f"The page {self.slug} has two sections {', '.join(sorted(repeated))}: rename one.")
         register(self.slug, self.carried())
 
     def carried(self) -> dict[str, Parameter]:
         """All URL parameters of the page, by name."""
-        every = (*self.params, *(param for section in self.sections for param in section.params))
+        every = by_name([*self.params, *(param for section in self.sections for param in section.params)])
         tab = Choice(None, tuple(section.slug for section in self.sections))
-        return ({"tab": tab} if len(self.sections) > 1 else {}) | {param.name: param.carried for param in every}
+        return ({"tab": tab} if len(self.sections) > 1 else {}) | {name: param.carried for name, param in every.items()}
 
     def run(self) -> None:
         words = content(self.slug)

@@ -51,7 +51,13 @@ def pass_at_k(view: View) -> None:
     columns = ("k", "unbiased", "standard deviation", "naive", "mean of the naive estimate")
     series = (estimates.unbiased, estimates.deviation, estimates.naive, estimates.naive_mean)
     table = Table(columns, tuple(zip(ks, *(values.tolist() for values in series), strict=True)))
-    Panel("pass-at-k", words.label("picture"), figure, line_alt(lines, words.label("rate"), []), table).draw(state)
+    Panel(
+        "pass-at-k",
+        words.label("picture"),
+        figure,
+        line_alt(lines, words.label("rate"), [], words.label("samples")),
+        table,
+    ).draw(state)
     at = [float(values[k - 1]) for values in series]
     names = ("unbiased", "deviation", "naive", "low")
     view.say("Answer", k=k, problems=len(counts), **dict(zip(names, map(percent, at), strict=True)))

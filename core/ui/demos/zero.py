@@ -15,6 +15,7 @@ from core.ui.section import Section, View
 
 REPLICAS = calculator.REPLICAS.with_(default=64)
 TENSOR = calculator.TENSOR.with_(default=4)
+MEMORY = calculator.MEMORY.with_(name="gigabytes")  # the page's "memory" is that of Transformer-XL, in tokens
 
 
 def zero(view: View) -> None:
@@ -26,7 +27,7 @@ def zero(view: View) -> None:
     chosen = calculator.Chosen(system, size, anatomy.tree(system.slug, size), shape)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         _, device = calculator.choose_device(state)
-        gigabytes = device.memory if device else calculator.MEMORY.draw(state)
+        gigabytes = device.memory if device else MEMORY.draw(state)
         replicas, tensor = REPLICAS.draw(state), TENSOR.draw(state)
     plan = Plan(data=replicas, tensor=tensor, stage=1, length=chosen.length.default or 1)
     bars = stage_bars(chosen, plan)
@@ -38,4 +39,4 @@ def zero(view: View) -> None:
         formula("zero")
 
 
-ZERO = Section("zero", zero, (calculator.DEVICE, calculator.MEMORY, REPLICAS, TENSOR), folder="demos")
+ZERO = Section("zero", zero, (calculator.DEVICE, MEMORY, REPLICAS, TENSOR), folder="demos")

@@ -71,7 +71,7 @@ def _scores(view: BranchView, system: System) -> None:
             height=280,
             theme=theme(),
         ),
-        line_alt(lines, title, []),
+        line_alt(lines, title, [], view.words.label("tokens")),
         Table.from_columns({"tokens": LENGTHS, names[0]: full, names[1]: counted}),
     ).draw(view.state)
     _to("objectives", "patterns", view, tab="masks", pattern="window-3", tokens="24", below="reach")

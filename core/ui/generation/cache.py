@@ -63,7 +63,7 @@ def kv_cache(view: View) -> None:
             height=300,
             theme=theme(),
         ),
-        line_alt(lines, view.words.label("computed"), []),
+        line_alt(lines, view.words.label("computed"), [], view.words.label("length")),
         Table.from_columns({"length": lengths, **{view.words.label(name): counts[name] for name in counts}}),
         view.words.part("Computed", most=most, without=f"{computed(most, cached=False):,}"),
     ).draw(state)

@@ -225,7 +225,7 @@ def _draw_accuracy(
         height=340,
         theme=theme(),
     )
-    alt = line_alt(lines, label, [])
+    alt = line_alt(lines, label, [], words.label("epoch"))
     with picture.container():
         if growing:
             results = sum(map(len, epochs.values()))

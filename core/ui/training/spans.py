@@ -123,7 +123,7 @@ def draw_answer(
         "ends",
         words.label("ends"),
         figure,
-        line_alt(lines, words.label("probability"), tokens),
+        line_alt(lines, words.label("probability"), tokens, words.label("tokens")),
         table,
         heading=True,
         width=max(640, 24 * len(tokens)),
