@@ -442,15 +442,10 @@ class Integer(_Number[int]):
     def widget(self, state: PageState, slot: str, value: int) -> int:
         if self.style != "menu":
             return super().widget(state, slot, value)
-        st.session_state.setdefault(state.key(slot), value)  # a button beside it may set the value as well
         menu: Callable[..., int] = st.selectbox
-        return menu(
-            self.label,
-            range(self.low, self.high + 1, self.step),
-            format_func=lambda number: (self.format or "%d") % number,
-            persist_state="page",
-            **self._common(state, slot),
-        )
+        options = range(self.low, self.high + 1, self.step)
+        common = self._common(state, slot) | {"format_func": lambda number: (self.format or "%d") % number}
+        return menu(self.label, options, index=options.index(value), **common)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -486,8 +481,8 @@ class Seed(Integer):
     again: str = "Sample again"
 
     def widget(self, state: PageState, slot: str, value: int) -> int:
-        key, chosen = state.key(slot), super().widget(state, slot, value)
-        self._button(key)
+        chosen = super().widget(state, slot, value)
+        self._button(state.key(slot), chosen)
         return chosen
 
     @property
@@ -497,18 +492,13 @@ class Seed(Integer):
 
     def button(self, state: PageState, *, tag: str = "") -> int:
         """Draw the button alone; return the seed."""
-        key = state.key(self.slot(tag))
-        st.session_state.setdefault(key, self.value(state))
-        self._button(key)
-        seed = int(st.session_state[key])
-        state.set(**{self.name: None if seed == self.default else seed})
+        seed = self.value(state)
+        self._button(state.key(self.slot(tag)), seed)
         return seed
 
-    def _button(self, key: str) -> None:
-        st.button(self.again, on_click=self._next, args=(key,), key=f"{key}.again", icon=":material/casino:")
-
-    def _next(self, key: str) -> None:
-        self.put(key, (int(st.session_state[key] or 0) + 1) % 2**31)
+    def _button(self, key: str, seed: int) -> None:
+        following = (key, (seed + 1) % 2**31)
+        st.button(self.again, on_click=self.put, args=following, key=f"{key}.again", icon=":material/casino:")
 
 
 @dataclass(frozen=True, kw_only=True)

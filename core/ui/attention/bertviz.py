@@ -18,16 +18,17 @@ import streamlit as st
 
 from core.attention import bertviz
 from core.attention.bertviz import View as Drawing
-from core.attention.trace import AttentionMap
+from core.attention.trace import AttentionMap, AttentionTrace
 from core.attention.views.export import Bits, scores_table, vectors_table
+from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
 from core.ui.attention.maps import OPEN, Numbers, chosen_inside
 from core.ui.attention.setup import download_pages, download_weights, draw_model
 from core.ui.component import FRAMED, framed
 from core.ui.export import download_csv
-from core.ui.glossary import warning
 from core.ui.heads.panel import HEAD, LAYER, MAP, chosen_map
 from core.ui.heads.text import TEXT_PARAMS, chosen_text
+from core.ui.links import instead
 from core.ui.page import plain, presenting, theme
 from core.ui.panel import offer_drawing
 from core.ui.param import Carried, Choice
@@ -60,48 +61,23 @@ def bertviz_views(view: View) -> None:
     with chosen.menu or st.container():
         layers = _shown(LAYERS, attention_map.layers, f"{spec.slug}.{attention_map.kind}", view)
         heads = _shown(HEADS, attention_map.heads, f"{spec.slug}.{attention_map.kind}", view)
-    count = {"layers": len(layers), "heads": len(heads)}
-    appearance, title = theme().name, f"{spec.name}: {DRAWING.options[drawing]}"
-    about = (
-        spec.slug,
-        appearance,
-        layers,
-        heads,
-        [state.values.get(p.name) for p in BERTVIZ.params if p not in _INSIDE],
-    )
-    first, now = _chosen(drawing, f"bertviz.{drawing}.{attention_map.kind}", layers, heads, about, view)
-
-    def page(numbers: Numbers, bits: Bits = 8) -> str:
-        return bertviz.render(
-            trace,
-            drawing,
-            kind=attention_map.kind,
-            theme=appearance,
-            branch=spec.branch,
-            title=title,
-            include_layers=[layer - 1 for layer in layers],
-            include_heads=[head - 1 for head in heads],
-            layer=numbers[0] - 1 if numbers else None,
-            heads=[head - 1 for head in numbers[1:]] or None,
-            bits=bits,
-            strong=presenting(),
-        )
-
+    about = (spec.slug, theme().name, layers, heads)
+    others = [state.values.get(param.name) for param in BERTVIZ.params if param not in _INSIDE]
+    first, now = _chosen(drawing, f"bertviz.{drawing}.{attention_map.kind}", layers, heads, (about, others), view)
+    page = partial(_page, trace, attention_map, drawing, spec, layers, heads)
     drawn = page(first)
     tag = f"{spec.slug}.{attention_map.kind}"
     selection = Selection(state, attention_map.query_tokens, special=attention_map.special_queries, tag=tag)
     selection.chips(view.words.label("queries"), accent=spec.branch)
+    height = partial(bertviz.height, attention_map, drawing, layers=len(layers), heads=len(heads))
     framed(
         drawn,
-        height=min(bertviz.height(attention_map, drawing, layers=len(layers), heads=len(heads)), _FRAME_LIMIT),
+        height=min(height(), _FRAME_LIMIT),
         alt=view.words.part("Alt", view=DRAWING.options[drawing].lower(), model=spec.name),
-        whole=(
-            bertviz.WIDTHS[drawing],
-            bertviz.height(attention_map, drawing, layers=len(layers), heads=len(heads), bare=True),
-        ),
+        whole=(bertviz.WIDTHS[drawing], height(bare=True)),
     )
     selection.frame()
-    _limit(attention_map, drawing, view, **count)
+    _limit(attention_map, drawing, view, layers=len(layers), heads=len(heads))
     view.try_and_notice(drawing)
     if attention_map.note:
         st.caption(plain(attention_map.note))
@@ -112,22 +88,43 @@ def bertviz_views(view: View) -> None:
     view.note("Source", size=f"{len(drawn) / 1e6:.1f}")
 
 
-def _shown(param: Carried, size: int, slot: str, view: View) -> list[int]:
+def _page(
+    trace: AttentionTrace,
+    attention_map: AttentionMap,
+    drawing: Drawing,
+    spec: CheckpointSpec,
+    layers: list[int],
+    heads: list[int],
+    numbers: Numbers,
+    bits: Bits = 8,
+) -> str:
+    """bertviz's page with the selection ``numbers``."""
+    return bertviz.render(
+        trace,
+        drawing,
+        kind=attention_map.kind,
+        theme=theme().name,
+        branch=spec.branch,
+        title=f"{spec.name}: {DRAWING.options[drawing]}",
+        include_layers=[layer - 1 for layer in layers],
+        include_heads=[head - 1 for head in heads],
+        layer=numbers[0] - 1 if numbers else None,
+        heads=[head - 1 for head in numbers[1:]] or None,
+        bits=bits,
+        strong=presenting(),
+    )
+
+
+def _shown(param: Carried, size: int, owner: str, view: View) -> list[int]:
     """The layers or heads shown, from 1; by default all."""
-    state, key = view.state, view.state.key(f"bertviz.{param.name}.{slot}")
-    if key not in st.session_state:
-        linked = list(dict.fromkeys(state.integers(param.name)))
-        missing = [number for number in linked if not 1 <= number <= size]
-        if missing:
-            numbers = ", ".join(map(str, missing[:8]))
-            sentence = view.words.part("Missing", what=param.name[:-1], numbers=numbers, size=size)
-            warning(sentence, icon=":material/link_off:")
-        st.session_state[key] = [number for number in linked if number not in missing]
-    options = range(1, size + 1)
-    help = view.words.label("fewer")
-    chosen = st.multiselect(param.label, options, key=key, persist_state="page", placeholder="all", help=help)
-    state.set(**{param.name: tuple(map(int, chosen)) or None})
-    return sorted(map(int, chosen)) or list(options)
+    state, options, linked = view.state, range(1, size + 1), dict.fromkeys(view.state.integers(param.name))
+    if missing := [str(number) for number in linked if number not in options]:
+        instead(state, view.words.part("Missing", what=param.name[:-1], numbers=", ".join(missing[:8]), size=size))
+    existing = [number for number in linked if number in options]
+    help, key = view.words.label("fewer"), state.key(f"bertviz.{param.name}.{owner}")
+    chosen = st.multiselect(param.label, options, existing, key=key, placeholder="all", help=help)
+    state.set(**{param.name: tuple(chosen) or None})
+    return sorted(chosen) or list(options)
 
 
 def _chosen(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import fields
 from functools import partial
 from hashlib import blake2b
+from typing import cast
 
 import numpy as np
 import streamlit as st
@@ -58,26 +59,23 @@ def chosen_inside(
     Args:
         frame: its name in messages, ``grid`` or ``bertviz``.
         name: of this selection, unique on the page.
-        linked: the selection of a link, or of another section.
+        linked: the selection that the state holds, from a link, another section or the run before.
         about: what else the frame's page shows; if it changes, the page is made again.
         fits: whether a selection exists here; also called with an empty one.
         missing: the warning for a link whose selection does not exist; nothing is selected then.
     """
-    slot, key = state.key(f"{name}.opened"), state.key(f"{name}.watch")
-    if key not in st.session_state:  # not drawn in the previous run: the section opens
-        if not fits(linked):
-            warning(missing, icon=":material/link_off:")
-        st.session_state[slot] = {"about": None, "now": linked, "drawn": ()}
-    memory = st.session_state[slot]
-    message = FRAME.sent(key)
-    if message is not None and fits(tuple(message.open)):
-        memory["now"] = tuple(message.open)
-    if not fits(memory["now"]):
-        memory["now"] = ()
-    if memory["about"] != repr(about):
-        memory["about"], memory["drawn"] = repr(about), memory["now"]
-    FRAME.draw(key, {"frame": frame, "now": list(memory["now"])}, height=1)
-    return memory["drawn"], memory["now"]
+    key = state.key(f"{name}.watch")
+    opens, sent = key not in st.session_state, FRAME.sent(key)  # it opens if the previous run has not drawn it
+    now = linked if fits(linked) else ()
+    if opens and now != linked:
+        warning(missing, icon=":material/link_off:")
+    if sent is not None and fits(tuple(sent.open)):
+        now = tuple(sent.open)
+    page = None if opens else cast(tuple[str, Numbers] | None, state.memory.get(key))
+    if page is None or page[0] != repr(about):
+        page = state.memory[key] = (repr(about), now)
+    FRAME.draw(key, {"frame": frame, "now": list(now)}, height=1)
+    return page[1], now
 
 
 TOGETHER = Choice(
@@ -151,7 +149,7 @@ def all_maps(view: View) -> None:
     state = view.state
     spec = draw_model(state)
     # The menu is below the text; its value in this run is known before it is drawn.
-    flowing = st.session_state.get(state.key(TOGETHER.name), state.text(TOGETHER.name)) == "flow"
+    flowing = TOGETHER.standing(state) == "flow"
     chosen = chosen_text(spec, state, most=combine.MOST_FOR_FLOW if flowing else None)
     trace = chosen.trace()
     row = st.container(horizontal=True, vertical_alignment="bottom")

@@ -212,8 +212,7 @@ def over_time(view: View) -> None:
 def _branches(view: View) -> tuple[str, ...]:
     """The branches to show, selected in a popover; a system counts in every branch that lists it."""
     state = view.state
-    before = SHOWN.value(state)
-    now = st.session_state.get(state.key(SHOWN.name), before)  # what was just chosen, so that the label keeps up
+    now = SHOWN.standing(state)
     some = ", ".join(title for branch, title in SHOWN.options.items() if branch in now)
     label = "all" if len(now) == len(BRANCHES) else some or "none"
     with st.popover(f"Branches: {label}", key=state.key("branches.open")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import streamlit as st
 
@@ -37,8 +36,6 @@ from core.ui.param import Choice, differing
 from core.ui.section import Section, View
 from core.words import visible
 
-T = TypeVar("T")
-
 COLOR = Choice(name="colour", label="Color", options=COLORS, style="row")  # codespell:ignore
 
 
@@ -51,11 +48,9 @@ def strategies(view: View) -> None:
     cards, refused = parse_cards(state.words(RULES.name))
     for sentence in refused:
         instead(state, sentence)
-    shown = [_standing(state, card, number) for number, card in enumerate(cards)]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.popover(view.words.title, icon=":material/tune:", key=state.key("cards")):
-            for number in range(len(cards)):
-                _controls(state, cards, shown, number)
+            shown = [_card(state, card, number, removable=len(cards) > 1) for number, card in enumerate(cards)]
             _add(state, shown)
         bits_legend(color)
         button = st.empty()
@@ -116,23 +111,11 @@ def _use(state: PageState, words: Sequence[str], along: int | None = None) -> No
     take_up(state.page, {**state.values, RULES.name: tuple(words)}, state.memory)
 
 
-def _standing(state: PageState, card: Card, number: int) -> Card:
-    """A card as its boxes stand, also before they are drawn; another strategy starts with its defaults."""
-
-    def stands(name: str, value: T) -> T:
-        standing: T = st.session_state.get(state.key(f"card.{number}.{name}"), value)
-        return standing
-
-    if (kind := stands("kind", card.kind)) != card.kind:
-        card = new_card(kind)
-    return Card(kind, float(stands(kind, card.value)), float(stands(f"{kind}.temperature", card.temperature)))
-
-
-def _controls(state: PageState, cards: Sequence[Card], shown: Sequence[Card], number: int) -> None:
-    """Draw a card's strategy, its numbers and a button that removes it, in a row."""
-    card, key = shown[number], state.key(f"card.{number}")
+def _card(state: PageState, card: Card, number: int, removable: bool) -> Card:
+    """Draw a card's strategy, its numbers and a button that removes it, in a row; return it as they stand."""
+    key = state.key(f"card.{number}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
+        kind = st.selectbox(
             f"Strategy {number + 1}",
             list(NAMES),
             index=list(NAMES).index(card.kind),
@@ -141,21 +124,28 @@ def _controls(state: PageState, cards: Sequence[Card], shown: Sequence[Card], nu
             persist_state="session",
             width=190,
         )
-        if bounded := number_of(card.kind):
-            number_box(bounded, card.value, f"{key}.{card.kind}")
-        if card.kind in TRUNCATIONS:
-            number_box(TEMPERATURE, card.temperature, f"{key}.{card.kind}.temperature")
-        words, along = [format_card(other) for other in shown], int(state.text("along", "1"))
-        # the section of one step stays at the text that it showed
-        along = along - 1 if along > number + 1 else min(along, len(shown) - 1)
+        card = card if kind == card.kind else new_card(kind)  # another strategy starts with its defaults
+        bounded = number_of(kind)
+        value = number_box(bounded, card.value, f"{key}.{kind}") if bounded else card.value
+        temperature = card.temperature
+        if kind in TRUNCATIONS:
+            temperature = number_box(TEMPERATURE, temperature, f"{key}.{kind}.temperature")
         st.button(
             "Remove",
             icon=":material/remove:",
             key=f"{key}.remove",
-            disabled=len(shown) < 2,
-            on_click=_use,
-            args=(state, [*words[:number], *words[number + 1 :]], along),
+            disabled=not removable,
+            on_click=_remove,
+            args=(state, number),
         )
+    return Card(kind, value, temperature)
+
+
+def _remove(state: PageState, number: int) -> None:
+    """Remove a card; the section of one step stays at the text that it showed."""
+    words, along = list(state.words(RULES.name) or map(format_card, default_cards())), int(state.text("along", "1"))
+    del words[number]
+    _use(state, words, along - 1 if along > number + 1 else min(along, len(words)))
 
 
 def _ended(view: View, steps: Sequence[GenerationStep], name: str) -> str:
@@ -186,13 +176,13 @@ def minus(value: float) -> str:
 
 
 _MEASURES: tuple[Column[tuple[Card, Summary]], ...] = (
-    Column("Strategy", lambda row: format_card(row[0]), width=13, cell=lambda row: row[0].name),
-    Column("Tokens", lambda row: row[1].tokens, width=8),
+    Column("Strategy", lambda row: format_card(row[0]), width=20, cell=lambda row: row[0].name),
+    Column("Tokens", lambda row: row[1].tokens, width=7),
     Column("Mean log p", lambda row: row[1].mean_log, minus, 8),
-    Column("Perplexity", lambda row: row[1].perplexity, ".3g", 12),
-    Column("Mean entropy", lambda row: row[1].entropy, "{:.1f} bits".format, 10, "mean entropy in bits"),
+    Column("Perplexity", lambda row: row[1].perplexity, ".3g", 10),
+    Column("Mean entropy", lambda row: row[1].entropy, "{:.1f} bits".format, 9, "mean entropy in bits"),
     Column(
-        "Candidates", lambda row: None if row[0].kind == "beam" else row[1].remaining, ",.0f", 13, "candidates left"
+        "Candidates", lambda row: None if row[0].kind == "beam" else row[1].remaining, ",.0f", 10, "candidates left"
     ),
     Column("Repeated 1-grams", lambda row: row[1].repeated[0], percent, 12),
     Column("2-grams", lambda row: row[1].repeated[1], percent, 8, "repeated 2-grams"),

@@ -102,8 +102,9 @@ def heads_panel(
             usual = max(followed, key=lambda head: _margin(head) * _distant_weight(attention_map, *head.best)).best
         if opens is not None:
             usual = opens.layer - 1, opens.head - 1
-        layer = LAYER.with_(high=attention_map.layers, default=usual[0] + 1).draw(state, tag=tag) - 1
-        head = HEAD.with_(high=attention_map.heads, default=usual[1] + 1).draw(state, tag=tag) - 1
+        layers = LAYER.with_(high=attention_map.layers, default=usual[0] + 1)
+        heads = HEAD.with_(high=attention_map.heads, default=usual[1] + 1)
+        layer, head = layers.draw(state, tag=tag) - 1, heads.draw(state, tag=tag) - 1
     state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
     selection = Selection(state, attention_map.query_tokens, special=attention_map.special_queries, tag=tag)
     with tools:
@@ -132,8 +133,8 @@ def heads_panel(
     _strongest(attention_map, layer, head, view)
 
     def go(to_layer: int, to_head: int) -> None:
-        st.session_state[state.key(f"layer.{tag}")] = to_layer + 1
-        st.session_state[state.key(f"head.{tag}")] = to_head + 1
+        layers.put(state.key(layers.slot(tag)), to_layer + 1)
+        heads.put(state.key(heads.slot(tag)), to_head + 1)
 
     roles = st.expander(view.words.label("scores"), key=state.key("heads.scores"), on_change="rerun")
     if roles.open:  # closed, its picture is not made

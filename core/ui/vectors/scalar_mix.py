@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -15,10 +17,10 @@ from core.table import Table
 from core.ui.demos.demo import Demo, DemoView
 from core.ui.export import download_csv
 from core.ui.glossary import terms
-from core.ui.links import PageState, instead
 from core.ui.page import theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Real, Toggle, differing, settings_popover
+from core.ui.slot import Slot
 from core.ui.tables import TextTable, text_table
 from core.ui.vectors.common import TEXT, WORD, text_for, word_box, word_vectors
 from core.ui.vectors.word import point_records, points_of
@@ -41,17 +43,19 @@ NORM = Toggle(name="norm", label="Normalize each layer first", default=True)
 
 def scalar_mix(view: DemoView) -> None:
     state = view.state
+    positions = Slot(state, WEIGHTS, (_position(0.0),) * (LAYERS + 1), refusal=partial(_other_count, view))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         word = word_box(state, SENTENCES)
-        _presets(view)
+        _presets(view, positions)
         box = text_for(state, SENTENCES)
-        menu = settings_popover(state, differing(state, GAMMA, NORM, box) + _moved(state))
+        moved = sum(position != _position(0.0) for position in positions.get())
+        menu = settings_popover(state, differing(state, GAMMA, NORM, box) + moved)
     with menu:
         sliders = st.container()
         text = box.draw(state)
     vectors = word_vectors(view.spec, word, text)
     with sliders:
-        raw = _sliders(view)
+        raw = _sliders(positions)
         gamma, norm = GAMMA.draw(state), NORM.draw(state)
     _points(view, vectors, raw, gamma, norm)
     view.try_and_notice()
@@ -62,38 +66,39 @@ def scalar_mix(view: DemoView) -> None:
     view.how_it_works("Formula")
 
 
-def _slots(state: PageState) -> list[str]:
-    return [state.key(f"weight.{layer}") for layer in range(LAYERS + 1)]
+def _position(weight: float) -> int:
+    """A slider's value as a link has it."""
+    return round(10 * (weight + REACH))
 
 
-def _moved(state: PageState) -> int:
-    """How many weights are not 0, also before their sliders are drawn."""
-    drawn = [st.session_state[slot] for slot in _slots(state) if slot in st.session_state]
-    return sum(map(bool, drawn or [value - 10 * REACH for value in state.integers(WEIGHTS.name)]))
+def _other_count(view: DemoView, positions: tuple[int, ...]) -> str:
+    fits = len(positions) == LAYERS + 1
+    return "" if fits else view.words.part("Other count", linked=len(positions), layers=LAYERS + 1)
 
 
-def _sliders(view: DemoView) -> tuple[float, ...]:
+def _sliders(positions: Slot[tuple[int, ...]]) -> tuple[float, ...]:
     """Draw a slider of w for each layer, labeled with its weight after the softmax."""
-    state = view.state
-    slots = _slots(state)
-    linked = state.integers(WEIGHTS.name)
-    if linked and len(linked) != len(slots) and slots[0] not in st.session_state:
-        instead(state, view.words.part("Other count", linked=len(linked), layers=len(slots)))
-    start = [value / 10 - REACH for value in linked] if len(linked) == len(slots) else [0.0] * len(slots)
-    for slot, value in zip(slots, start, strict=True):
-        st.session_state.setdefault(slot, round(min(REACH, max(-REACH, value)), 1))
-    raw = tuple(float(st.session_state[slot]) for slot in slots)
-    shares = weights(raw)
-    for layer, slot in enumerate(slots):
-        name = "embeddings" if layer == 0 else f"layer {layer}"
-        label = f"{name}: $w_{layer}$, share $s_{layer}$ = {shares[layer]:.2f}"
-        st.slider(label, -REACH, REACH, key=slot, persist_state="page", step=STEP, format="%.1f")
-    even = len(set(raw)) == 1
-    state.set(weights=None if even else tuple(round(10 * (value + REACH)) for value in raw))
+    raw = tuple(round(position / 10 - REACH, 1) for position in positions.get())
+    for layer, (weight, share) in enumerate(zip(raw, weights(raw), strict=True)):
+        label = f"{f'layer {layer}' if layer else 'embeddings'}: $w_{layer}$, share $s_{layer}$ = {share:.2f}"
+        key = f"{positions.key}.{layer}"
+        moved = partial(_move, positions, layer, key)
+        st.slider(label, -REACH, REACH, weight, STEP, "%.1f", key=key, on_change=moved)
     return raw
 
 
-def _presets(view: DemoView) -> None:
+def _move(positions: Slot[tuple[int, ...]], layer: int, key: str) -> None:
+    changed = list(positions.get())
+    changed[layer] = _position(st.session_state[key])
+    positions.set(tuple(changed))
+
+
+def _put(positions: Slot[tuple[int, ...]], raw: Sequence[float]) -> None:
+    positions.set(tuple(map(_position, raw)))
+    st.session_state.update({f"{positions.key}.{layer}": weight for layer, weight in enumerate(raw)})
+
+
+def _presets(view: DemoView, positions: Slot[tuple[int, ...]]) -> None:
     presets = {
         "All layers alike": [0.0] * (LAYERS + 1),
         "The embeddings alone": [REACH, *[-REACH] * LAYERS],
@@ -101,12 +106,10 @@ def _presets(view: DemoView) -> None:
     }
     for task, learned in precomputed.learned_mixes().items():
         presets[f"Learned: {view.words.front['tasks'][task][0]}"] = as_raw(learned.weights)
-    slots = _slots(view.state)
     with st.popover("Presets"):
-        for number, (name, values) in enumerate(presets.items()):
+        for number, (name, raw) in enumerate(presets.items()):
             key = view.state.key(f"preset.{number}")
-            change = dict(zip(slots, values, strict=True))
-            st.button(name, key=key, on_click=st.session_state.update, width="stretch", args=(change,))
+            st.button(name, key=key, on_click=_put, width="stretch", args=(positions, raw))
 
 
 def as_raw(shares: tuple[float, ...]) -> list[float]:
