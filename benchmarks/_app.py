@@ -52,14 +52,15 @@ class App:
 
 
 @contextmanager
-def app() -> Iterator[App]:
-    """Start the app on a free port; it ends with the block."""
+def app(folder: Path = ROOT) -> Iterator[App]:
+    """Start the ``app.py`` of a folder on a free port, without a browser; it ends with the block."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    options = ["--server.port", str(port), "--server.headless", "true"]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
     begun = time.perf_counter()
-    server = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(command, cwd=folder, env=os.environ, stdout=subprocess.DEVNULL)
     try:
         yield App(f"http://127.0.0.1:{port}", server.pid, begun)
     finally:
@@ -76,7 +77,7 @@ def chromium() -> Iterator[Browser | None]:
         print("What happens in a browser is not measured: that needs the test tools, which make test sets up.")
         yield None
         return
-    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    found = (shutil.which(name) for name in ("chromium", "chromium-headless-shell", "google-chrome"))
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(
             executable_path=next((path for path in found if path), None),

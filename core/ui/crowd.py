@@ -20,7 +20,7 @@ from core.settings import settings
 from core.ui.page import bare, theme
 from core.ui.streamlit_internals import is_open, session_id
 
-_QUEUE = """<style>[data-testid="stElementContainer"]:has(.atlas-queue)
+_QUEUE = """<style>.stElementContainer:has(.atlas-queue)
 {{ position: fixed; right: 1rem; bottom: 1rem; width: auto; z-index: 1000; }}</style>
 <div class="atlas-queue" role="status" style="padding:.4rem .8rem;border:1px solid {line};border-radius:.5rem;
 background:{ground};color:{ink}">{text}</div>"""

@@ -178,7 +178,7 @@ class LastView(Message):
 LAST = Component("last", LastView)
 _LAST = "home.last"
 _STYLE = """<style>
-[class*="st-key-home-door"] [data-testid="stVerticalBlock"] { gap: .1rem; }
+[class*="st-key-home-door"] .stVerticalBlock { gap: .1rem; }
 .st-key-home-continue { min-height: 2.5rem; }
 </style>"""
 

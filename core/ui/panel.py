@@ -77,7 +77,7 @@ class Panel:
 def _scrolling(slug: str) -> DeltaGenerator:
     """A container that scrolls sideways; Streamlit would otherwise shrink a wide figure to the screen."""
     key = f"scrolling-{slug}"
-    st.html(f'<style>.st-key-{key} > [data-testid="stElementContainer"] {{ max-width: none; }}</style>')
+    st.html(f"<style>.st-key-{key} > .stElementContainer {{ max-width: none; }}</style>")
     return st.container(horizontal=True, wrap=False, key=key)
 
 

@@ -35,8 +35,7 @@ _STYLE = css("search")
 def search_box(page: str) -> None:
     """Draw the box in the sidebar; called once for all pages, before ``page`` runs."""
     with st.sidebar:
-        with st.container(key="atlas-search-style"):  # hidden: a style is no part of what is on screen
-            st.html(_STYLE)
+        st.html(_STYLE)
         _box(page)
 
 

@@ -51,10 +51,9 @@ def header(title: str, sentence: str, branch: str | None = None, *, later: bool 
     begin_page()
     # the color comes from the theme, never from a visitor
     bar = f"--atlas-bar: {accent(branch)};" if branch else ""
-    with st.container(key="atlas-style"):  # hidden: a style is no part of what is on screen
-        st.html(f"<style>:root {{ {bar}{theme().css} }}</style>")
-        if alone():
-            st.html(_BARE + _PRESENTED * presenting())
+    st.html(f"<style>:root {{ {bar}{theme().css} }}</style>")
+    if alone():
+        st.html(_BARE + _PRESENTED * presenting())
     row = {"horizontal": True, "vertical_alignment": "center", "key": "atlas-heading"} if later else {}
     heading = st.container(**row)  # type: ignore[arg-type]
     if not later:

@@ -93,7 +93,7 @@ STANDS = """
 """
 """True when the script has run and its page is drawn, without anything of the run before.
 
-What follows a skeleton is hidden until its part has come, and takes no focus before.
+A skeleton stands where a part has not come yet, and what follows it moves once.
 """
 NOTING = """
 (shown) => {

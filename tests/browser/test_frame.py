@@ -219,6 +219,17 @@ def test_a_presented_figure_is_hovered_where_it_is_drawn(visitor: Visitor) -> No
     expect(page.locator(".hoverlayer")).to_contain_text("BERT base")
 
 
+def test_a_presented_map_is_clicked_where_it_is_drawn(visitor: Visitor) -> None:
+    page = visitor.open("/attention?model=dir-tiny-bert&text=The+cat+sat.&token=1&present=1")
+    visitor.settle()
+    rows = page.get_by_role("group", name="Query").get_by_role("button").count()
+    cells = page.locator(".stPlotlyChart .nsewdrag").first.bounding_box()
+    assert cells is not None
+    # A click in the third row, at the edge of a cell.
+    page.mouse.click(cells["x"] + cells["width"] * 0.95, cells["y"] + cells["height"] * 2.2 / rows)
+    expect(page).to_have_url(re.compile("token=3"))
+
+
 PROJECTOR: ViewportSize = {"width": 1920, "height": 1080}
 
 
