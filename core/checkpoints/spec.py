@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from core.checkpoints.families import FAMILIES, Ability, Branch, Kind, ModelFamily
 from core.checkpoints.families.architectures import Trait, traits_of
-from core.errors import CheckpointRefused
+from core.errors import CheckpointRefused, InputUnusable
 from core.lazy import transformers
 from core.run.model import Model
 from core.run.prepare import prepare
@@ -23,6 +23,7 @@ Part = Literal["pairs", "spans", "unified", "orders", "generator", "draft", "eng
 """Further models of a checkpoint: a head for pairs of segments; updates for masked spans, several attention
 masks, word and sentence order; ELECTRA's generator, a draft model, and the model that translates from and to English
 alone."""
+Feature = Ability | Trait | Part
 Source = Literal["bundled", "package", "directory", "hub"]
 
 
@@ -136,9 +137,15 @@ class CheckpointSpec:
         """The properties that all models of its kind share."""
         return FAMILIES[self.kind]
 
-    def offers(self, what: Ability | Trait | Part) -> bool:
-        """Whether its family, architecture or folder has this ability."""
-        return what in {*self.family.offers, *traits_of(self.architecture), *self.parts}
+    def offers(self, *features: Feature) -> bool:
+        """Whether its family, architecture or folder has all of these."""
+        return {*self.family.offers, *traits_of(self.architecture), *self.parts}.issuperset(features)
+
+    def demand(self, ability: Ability, purpose: str) -> None:
+        """Raise :class:`InputUnusable`, which says what ``purpose`` needs, unless its family has this ability."""
+        if ability not in self.family.offers:
+            does = next(family.does for family in FAMILIES.values() if ability in family.offers)
+            raise InputUnusable(f"{purpose} needs a model that {does}, and {self.name} is none.")
 
     @property
     def sparse(self) -> bool:

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, InputUnusable, OutOfRange
+from core.errors import InputTooLong, OutOfRange
 from core.language.codes import codes_of
 from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids, end_ids
 from core.language.decoding.rules import check, end_reason, pick
@@ -171,10 +171,7 @@ def prompt_tokens(checkpoint: Checkpoint, prompt: str, code: str | None = None) 
     A checkpoint with control codes needs one: ``code``, else the code at the start of the prompt, else the first of the
     card.
     """
-    if checkpoint.spec.offers("rewrites"):
-        raise InputUnusable(f"{checkpoint.spec.name} rewrites a text; it does not continue one. Choose a decoder.")
-    if checkpoint.spec.offers("two streams"):
-        raise InputUnusable(f"{checkpoint.spec.name} predicts words of a text in any order; it does not continue one.")
+    checkpoint.spec.demand("continues", "A prompt")
     text = clean(prompt, MAX_CHARS, newlines=True)
     tokenizer = checkpoint.tokenizer
     tokens = list(tokenize(checkpoint, text))

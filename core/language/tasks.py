@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputUnusable, UnknownTask
+from core.errors import UnknownTask
 from core.run.model import Config
 
 LANGUAGES = {"en": "English", "fr": "French", "de": "German", "es": "Spanish", "ro": "Romanian", "it": "Italian"}
@@ -74,8 +74,7 @@ def tasks(checkpoint: Checkpoint) -> tuple[Task, ...]:
         InputUnusable: the checkpoint is not an encoder-decoder.
     """
     spec, config = checkpoint.spec, checkpoint.model.config
-    if not spec.offers("rewrites"):
-        raise InputUnusable(f"{spec.name} does not turn one text into another. Choose an encoder-decoder.")
+    spec.demand("rewrites", "A task")
     if has(config, "language tokens"):
         return _m2m(checkpoint)
     # A card lists its tasks by slug, with their prefixes where they are not the Atlas's usual ones.

@@ -23,7 +23,7 @@ from core.attention.masks.kinds import parse_mask
 from core.attention.roles.everyhead import rows
 from core.attention.trace import AttentionMap, check_head
 from core.catalogue.results import Result, paper, tables
-from core.checkpoints.families import FAMILIES, Ability
+from core.checkpoints.families import Ability
 from core.checkpoints.spec import Part
 from core.errors import AtlasError, InputUnusable, OutOfRange
 from core.language.fill_mask import predict, prepare
@@ -94,10 +94,8 @@ class ModelCheck(Check, ABC):
         Raises:
             InputUnusable: it does not offer what the check needs.
         """
-        spec = checkpoints.get(self.model)
-        if self.needs is not None and not spec.offers(self.needs):
-            does = next(family.does for family in FAMILIES.values() if self.needs in family.offers)
-            raise InputUnusable(f"This check needs a model that {does}, and {spec.name} is none.")
+        if self.needs is not None:
+            checkpoints.get(self.model).demand(self.needs, "This check")
         return self.model
 
 

@@ -27,7 +27,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints
-from core.checkpoints.spec import CheckpointSpec
+from core.checkpoints.spec import CheckpointSpec, Feature
 from core.content import content
 from core.links import parameters as link
 from core.links.parameters import Value
@@ -285,6 +285,8 @@ class Model(Choice):
 
     label: str = "Live model"
     options: Mapping[str, str] = None  # type: ignore[assignment]
+    needs: tuple[Feature, ...] = ()
+    """What the models offer."""
     fits: Callable[[CheckpointSpec], bool] = lambda spec: True
     first: str = ""
     """Where `checkpoints.first` finds the default model; otherwise it is the first one offered."""
@@ -297,7 +299,9 @@ class Model(Choice):
     def offered(self) -> dict[str, CheckpointSpec]:
         """The available models by slug, in the sidebar's order: by branch and name."""
         order = list(BRANCH_TITLES)
-        ready = [spec for spec in checkpoints.available() if spec.ready and self.fits(spec)]
+        ready = [
+            spec for spec in checkpoints.available() if spec.ready and spec.offers(*self.needs) and self.fits(spec)
+        ]
         ready.sort(key=lambda spec: (order.index(spec.branch) if spec.branch in order else len(order), spec.slug))
         return {spec.slug: spec for spec in ready}
 

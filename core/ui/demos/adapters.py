@@ -107,4 +107,4 @@ def _all_tasks(view: DemoView, text: str, infos: Sequence[TaskInfo]) -> None:
         view.data_table("answers-of-all-tasks", rows)
 
 
-TASKS = Demo("tasks", draw_tasks, lambda spec: spec.offers("classifies texts"), (TEXT, TASK))
+TASKS = Demo("tasks", draw_tasks, ("classifies texts",), (TEXT, TASK))

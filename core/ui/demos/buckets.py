@@ -211,5 +211,5 @@ def _inversion_error(checkpoint: Checkpoint, text: str) -> float:
     return inversion_error(checkpoint.model, buckets.prepare(checkpoint, text))
 
 
-HASHING = Demo("hashing", hashing_demo, lambda spec: spec.offers("hashing"), (TEXT, ROUNDS, LAYER, HEAD, SEED))
-READING = Demo("reading", reading_demo, lambda spec: spec.offers("hashing"), (TEXT,))
+HASHING = Demo("hashing", hashing_demo, ("hashing",), (TEXT, ROUNDS, LAYER, HEAD, SEED))
+READING = Demo("reading", reading_demo, ("hashing",), (TEXT,))

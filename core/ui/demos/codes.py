@@ -116,6 +116,7 @@ def _continued(checkpoint: Checkpoint, text: str, label: str, decoding: Decoding
 CODES = Demo(
     "codes",
     draw_codes,
-    lambda spec: spec.card is not None and bool(spec.card.extra.get("codes")),
+    (),
     (TEXT, *DECODING, PASSAGE, STEP),
+    lambda spec: bool(listed(spec)),
 )

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 import streamlit as st
 
 from core import checkpoints, session
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, Feature
 from core.content import Content, content
 from core.figures.predictions import bars_alt, prediction_bars
 from core.language.tasks import Task
@@ -260,9 +260,15 @@ class Menu(Integer):
 class Demo:
     slug: str
     draw: Callable[[DemoView], None]
-    fits: Callable[[CheckpointSpec], bool]
-    """Whether the demo suits a model: its kind, its heads, its card."""
+    needs: tuple[Feature, ...]
+    """What a model has to offer."""
     params: tuple[Param[Any], ...] = ()
+    only: Callable[[CheckpointSpec], bool] = lambda spec: True
+    """Whether the demo suits a model that offers it."""
+
+    def fits(self, spec: CheckpointSpec) -> bool:
+        """Whether the demo suits a model."""
+        return spec.offers(*self.needs) and self.only(spec)
 
     @property
     def words(self) -> Content:

@@ -144,4 +144,4 @@ def _verdicts(checkpoint: Checkpoint) -> tuple[tuple[ProbeResult, ...], dict[str
     return tuple(verdicts), bias
 
 
-MASKS = Demo("masks", draw_predictions, lambda spec: spec.offers("predicts masked tokens"), (TEXT, MASK))
+MASKS = Demo("masks", draw_predictions, ("predicts masked tokens",), (TEXT, MASK))

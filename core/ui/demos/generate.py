@@ -147,4 +147,4 @@ def _guessed(view: DemoView, run: steps.Generation, decoding: Decoding, forced: 
     view.try_and_notice("covered")
 
 
-GENERATE = Demo("text", draw_generation, lambda spec: spec.offers("continues"), (TEXT, *DECODING, steps.FORCED, STEP))
+GENERATE = Demo("text", draw_generation, ("continues",), (TEXT, *DECODING, steps.FORCED, STEP))

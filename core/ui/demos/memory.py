@@ -142,4 +142,4 @@ def _reach(view: DemoView, reading: MemoryReading) -> None:
     view.data_table("memory-reach", rows)
 
 
-MEMORY_DEMO = Demo("memory", draw_memory, lambda spec: spec.offers("memory"), (TEXT, SEGMENT, MEMORY))
+MEMORY_DEMO = Demo("memory", draw_memory, ("memory",), (TEXT, SEGMENT, MEMORY))

@@ -190,4 +190,4 @@ def _costs(checkpoint: Checkpoint, targets: permuted.Targets) -> dict[str, dict[
     }
 
 
-ORDERS = Demo("orders", draw_orders, lambda spec: spec.offers("two streams"), (TEXT, WORDS, FED))
+ORDERS = Demo("orders", draw_orders, ("two streams",), (TEXT, WORDS, FED))

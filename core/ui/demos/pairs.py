@@ -60,4 +60,4 @@ def _verdicts(slug: str, first: str, second: str) -> tuple[str, tuple[PairProbab
     return question(part), tuple(score_pair(part, first, line) for line in candidates(second))
 
 
-PAIRS = Demo("pairs", draw_pairs, lambda spec: spec.offers("pairs"), (FIRST, SECOND))
+PAIRS = Demo("pairs", draw_pairs, ("pairs",), (FIRST, SECOND))

@@ -125,4 +125,4 @@ def _sampled(slug: str, text: str, masked: tuple[int, ...], seed: int) -> Detect
     return replace_and_detect(session.checkpoint(slug, "generator"), session.checkpoint(slug), text, masked, seed)
 
 
-REPLACED = Demo("replaced", draw_replaced, lambda spec: spec.offers("detects replaced tokens"), (TEXT, MASK, SEED))
+REPLACED = Demo("replaced", draw_replaced, ("detects replaced tokens",), (TEXT, MASK, SEED))

@@ -438,6 +438,6 @@ def _route_name(measure: str) -> str:
 REWRITE = Demo(
     "rewrite",
     draw_rewriting,
-    lambda spec: spec.offers("rewrites"),
+    ("rewrites",),
     (*DECODING, TASK, DAMAGE, RATE, LAYER, HEAD, steps.FORCED, STEP, TEXT, SEED),
 )

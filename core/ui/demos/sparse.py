@@ -172,7 +172,7 @@ def _below(view: DemoView, comparison: Comparison, long: MaskedText, sparsity: S
 SPARSE = Demo(
     "sparse",
     draw_sparse,
-    lambda spec: spec.offers("blocks"),
+    ("blocks",),
     (OWN_TEXT, SAMPLE, TOKENS, BLOCK, RANDOM, WINDOW_BLOCKS, GLOBAL, SEED, LAYER, HEAD),
 )
 
@@ -291,4 +291,4 @@ def _below_windows(
     page_link("experiments", view.words.label("facts"), {"tab": "facts"}, icon=":material/arrow_forward:")
 
 
-WINDOW = Demo("window", draw_window, lambda spec: spec.offers("window"), (OWN_TEXT, SAMPLE, TOKENS, SIDE, WORDS, START))
+WINDOW = Demo("window", draw_window, ("window",), (OWN_TEXT, SAMPLE, TOKENS, SIDE, WORDS, START))

@@ -197,7 +197,7 @@ def _shuffled(view: DemoView, text: str) -> None:
         view.predictions("shuffled", shown, 2)
 
 
-SPANS = Demo("boundaries", draw_spans, lambda spec: "spans" in spec.parts, (TEXT, MASK))
-DIRECTIONS = Demo("directions", draw_directions, lambda spec: spec.slug == elmo.SLUG, (TEXT, MASK))
-ORDERS = Demo("shuffled", draw_orders, lambda spec: "orders" in spec.parts, (TEXT, MASK, SEED, FIRST, SECOND))
-UNIFIED = Demo("three-masks", draw_unified, lambda spec: "unified" in spec.parts, (FIRST, SECOND, MASK))
+SPANS = Demo("boundaries", draw_spans, ("spans",), (TEXT, MASK))
+DIRECTIONS = Demo("directions", draw_directions, (), (TEXT, MASK), lambda spec: spec.slug == elmo.SLUG)
+ORDERS = Demo("shuffled", draw_orders, ("orders",), (TEXT, MASK, SEED, FIRST, SECOND))
+UNIFIED = Demo("three-masks", draw_unified, ("unified",), (FIRST, SECOND, MASK))

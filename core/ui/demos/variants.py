@@ -76,7 +76,7 @@ def _masked_tokens(view: DemoView, joined: bilingual.Joined) -> tuple[int, ...]:
 TRANSLATION = Demo(
     "translation",
     translation_demo,
-    lambda spec: spec.offers("predicts masked tokens") and spec.offers("languages"),
+    ("predicts masked tokens", "languages"),
     (ENGLISH, FRENCH, MASK),
 )
 
@@ -124,7 +124,7 @@ def _savings(view: DemoView) -> None:
 PASSES = Demo(
     "passes",
     passes_demo,
-    lambda spec: spec.offers("predicts masked tokens") and spec.offers("shared layers"),
+    ("predicts masked tokens", "shared layers"),
     (PASSES_TEXT,),
 )
 
@@ -221,6 +221,6 @@ def _without_parts(view: DemoView, text: str, masks: int) -> None:
 PARTS = Demo(
     "parts",
     parts_demo,
-    lambda spec: spec.offers("predicts masked tokens") and spec.offers("disentangled attention"),
+    ("predicts masked tokens", "disentangled attention"),
     (PARTS_TEXT, LAYER, HEAD, TOKEN),
 )

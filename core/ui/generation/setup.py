@@ -27,7 +27,7 @@ PROMPT = "Once upon a time there was a little girl who"
 
 MODEL = param.Model(
     name="model",
-    fits=lambda spec: spec.offers("generates"),
+    needs=("generates",),
     first="generation",
     resets=("task", "step"),
     width=260,

@@ -60,8 +60,8 @@ def rotary(view: View) -> None:
         base = stepped(BASE, _BASES, state)
     _angles_and_decay(view, width, float(base))
     view.try_and_notice("rotary")
-    spec = next((spec for spec in MODEL.offered().values() if spec.card and spec.offers("rotary positions")), None)
-    if spec is not None:
+    rotary_models = MODEL.with_(needs=("rotary positions",)).offered().values()
+    if (spec := next((spec for spec in rotary_models if spec.card), None)) is not None:
         _live(view, spec)
     view.how_it_works("How it works: rotary")
 
@@ -185,7 +185,7 @@ def positions(view: View) -> None:
 
 
 def learned(view: View) -> None:
-    param = MODEL_OF_KIND.with_(fits=lambda spec: spec.offers("learned positions"))
+    param = MODEL_OF_KIND.with_(needs=("learned positions",))
     if not param.offered():
         view.note("Not here: learned")
         return

@@ -41,7 +41,7 @@ def relative(view: View) -> None:
         AtlasError: the input does not fit the model.
     """
     state = view.state
-    param = MODEL_OF_KIND.with_(fits=lambda spec: spec.offers("relative positions"), first="vectors-distances")
+    param = MODEL_OF_KIND.with_(needs=("relative positions",), first="vectors-distances")
     if not param.offered():
         view.note("Not here: relative")
         return

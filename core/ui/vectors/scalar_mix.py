@@ -202,4 +202,4 @@ def _row(learned: LearnedMix, name: str, question: str) -> tuple[tuple[str, str]
     )
 
 
-MIX = Demo("mix", scalar_mix, lambda spec: spec.slug == elmo.SLUG, (WORD, SENTENCES, WEIGHTS, GAMMA, NORM))
+MIX = Demo("mix", scalar_mix, (), (WORD, SENTENCES, WEIGHTS, GAMMA, NORM), lambda spec: spec.slug == elmo.SLUG)
