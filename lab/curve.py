@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.finetuning.examples import READY, TEN, LabeledSet, ready
-from core.finetuning.setup import BATCH, Setup, baselines, usual_pooling, usual_rate
+from core.finetuning.setup import BATCH, Setup, baselines, usual_rate
 from core.finetuning.train import fine_tune
 
 SIZES = (5, 10, 20, 50)
@@ -59,7 +59,7 @@ def measure(checkpoint: Checkpoint, name: str, data: LabeledSet, seed: int) -> I
     """
     for size in sizes(data):
         epochs = -(-STEPS // -(-size // BATCH))
-        chosen = Setup("all", usual_pooling(checkpoint.spec), epochs, usual_rate("all"), seed)
+        chosen = Setup("all", checkpoint.spec.family.pooling, epochs, usual_rate("all"), seed)
         for setup in (chosen, baselines(chosen)["random"]):
             (last,) = fine_tune(checkpoint, data.sample(size, seed), setup, last_only=True)
             yield FineTuned(checkpoint.spec.slug, name, size, int(setup.pretrained), seed, last.accuracy)

@@ -10,7 +10,7 @@ from core.ui.demos.rewrite import REWRITE
 from core.ui.demos.sparse import SPARSE, WINDOW
 from core.ui.efficient.saved import saving
 
-_ENCODER = replace(MASKS, fits=lambda spec: MASKS.fits(spec) and not (WINDOW.fits(spec) or SPARSE.fits(spec)))
+_ENCODER = replace(MASKS, only=lambda spec: not (WINDOW.fits(spec) or SPARSE.fits(spec)))
 """Of a host's FNet or Funnel, whose way to save has no demo of its own."""
 DEMOS = (_ENCODER, REWRITE, HASHING, READING, GENERATE, WINDOW, SPARSE)
 PAGE = branch_page("efficient", *DEMOS, below=saving)

@@ -8,8 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.checkpoints.spec import CheckpointSpec
-
 Trained = Literal["head", "adapters", "lora", "top", "all"]
 Pooling = Literal["first", "mean", "last"]
 Format = Literal["plain", "marked", "orders"]
@@ -32,11 +30,6 @@ LARGEST = 64
 def usual_rate(trained: Trained) -> float:
     """The learning rate unless another is chosen."""
     return RATES.get(trained, RATE)
-
-
-def usual_pooling(spec: CheckpointSpec) -> Pooling:
-    """The hidden state that the head reads unless another is chosen."""
-    return "last" if spec.offers("continues") or spec.offers("rewrites") else "first"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ import regex
 from numpy.typing import NDArray
 
 from core.finetuning.examples import Example, LabeledSet
-from core.finetuning.setup import SIZES, Setup, Trained, usual_pooling, usual_rate
+from core.finetuning.setup import SIZES, Setup, Trained, usual_rate
 from core.language.types import Token
 from core.settings import ASSETS
 from core.words import WORD
@@ -81,7 +81,7 @@ def setup(trained: Trained, spec: CheckpointSpec) -> Setup:
     """The settings of a run; few weights need the rates of classes: LoRA's answers are 58% exact with its own, 22% with
     :data:`RATE`."""
     rate = usual_rate(trained) if trained in SIZES else RATE
-    return Setup(trained, usual_pooling(spec), EPOCHS, rate)
+    return Setup(trained, spec.family.pooling, EPOCHS, rate)
 
 
 def floor(data: LabeledSet) -> float:

@@ -90,7 +90,7 @@ def check_size(checkpoint: Checkpoint, count: int, *, joined: bool = False) -> N
 
 def two_texts(checkpoint: Checkpoint, first: str, second: str) -> Inputs:
     """Two texts as the tokenizer joins them; errors as of :func:`inputs`."""
-    if checkpoint.spec.family.streams[0] != "encoder" or checkpoint.spec.offers("rewrites"):
+    if checkpoint.spec.family.sides != ("encoder",):
         raise InputUnusable(f"{checkpoint.spec.name} reads one text. Leave the second one empty.")
     tokenizer = checkpoint.tokenizer
     texts, notes = [], list[str]()

@@ -31,7 +31,7 @@ from core.ui.glossary import sentences, terms, unbuilt
 from core.ui.links import page_link
 from core.ui.page import BRANCH_TITLES, accent, base_path, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Text
+from core.ui.param import Carried, Model, Text
 from core.ui.section import Section, View
 from core.ui.slot import Slot
 from core.words import SIGN, WORD
@@ -93,11 +93,8 @@ def masked_word(view: View) -> None:
 
 def _model() -> CheckpointSpec | None:
     """The live model: the one that `first.toml` names, else any that predicts masked tokens."""
-    ready = {
-        spec.slug: spec for spec in checkpoints.available() if spec.ready and spec.offers("predicts masked tokens")
-    }
-    first = (ready[slug] for slug in checkpoints.first("home") if slug in ready)
-    return next(first, next(iter(ready.values()), None))
+    menu = Model(name="model", needs=("predicts masked tokens",), first="home").here()
+    return checkpoints.get(menu.default) if menu.default else None
 
 
 def _usual(names: list[str], text: str) -> int:

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from core import checkpoints, session
 from core.arrays import Floats
-from core.attention.inside.overview import MAX_TOKENS, Lane, Overview, Tensors, overview
+from core.attention.inside.overview import MAX_TOKENS, OVERVIEWS, Lane, Overview, Tensors, overview
 from core.attention.inside.steps import slug
 from core.checkpoints.spec import CheckpointSpec
 from core.links import parameters as link
@@ -176,8 +176,7 @@ def models() -> dict[str, CheckpointSpec]:
 
 def _fits(spec: CheckpointSpec) -> bool:
     """Dense attention and one stream."""
-    predicts = any(spec.offers(what) for what in ("predicts masked tokens", "continues", "rewrites"))
-    return predicts and not spec.sparse and not spec.offers("two streams")
+    return any(map(spec.offers, OVERVIEWS)) and not spec.sparse and not spec.offers("two streams")
 
 
 def transformer(view: View) -> None:
@@ -188,10 +187,10 @@ def transformer(view: View) -> None:
         with st.spinner(session.waiting("loading-the-model")):
             session.checkpoint(spec.slug)
         task = None
-        if spec.offers("rewrites"):
+        if names := task_names(spec):
             with st.popover(TASK.label):
-                task = TASK.with_(options=task_names(spec)).draw(state, tag=spec.slug)
-        kept_sentence = "plain" if spec.offers("rewrites") else "any"
+                task = TASK.with_(options=names).draw(state, tag=spec.slug)
+        kept_sentence = "plain" if names else "any"
         text = TEXT.with_(default=view.words.front["samples"][side], sentence=kept_sentence).draw(state, tag=side)
     shown = text.partition("[MASK]")[0] if spec.offers("continues") else text
     if not shown.strip():

@@ -161,8 +161,7 @@ def without(checkpoint: Checkpoint, off: Sequence[Collection[Head]]) -> dict[Sit
     gates: dict[Site, Tensor] = {}
     for row, ablated in enumerate(off):
         for kind, layer, head in ablated:
-            both = checkpoint.spec.offers("two streams") and kind == "encoder"
-            for stream in STREAMS if both else (kind,):
+            for stream in checkpoint.spec.family.streams_of(kind):
                 gate = gates.setdefault(Site(stream, layer, "z"), torch.ones(len(off), heads[kind, layer]))
                 gate[row, head] = 0
     return {site: partial(_gated, gate[:, None, :, None]) for site, gate in gates.items()}
@@ -187,18 +186,15 @@ def sharpness(weights: Tensor, allowed: Tensor | None) -> tuple[float, ...]:
 
 def _sharpness(checkpoint: Checkpoint, recorded: Run) -> dict[Head, float]:
     """The sharpness of all heads in the first row of a run; that of XLNet's heads is that of the content stream."""
-    two_streams = checkpoint.spec.offers("two streams")
+    family = checkpoint.spec.family
     return {
         Head(named, layer, head): value
         for (kind, layer, name), pattern in recorded.tensors.items()
         if name == "pattern"
         for head, value in enumerate(sharpness(pattern[0], recorded[kind, layer, "mask"][0]))
-        for named in ((kind, "encoder") if two_streams and kind == "decoder" else (kind,))
+        for named in family.streams
+        if family.streams_of(named)[0] == kind
     }
-
-
-STREAMS: tuple[MapKind, ...] = ("decoder", "query")
-"""The content stream and the query stream."""
 
 
 class Head(NamedTuple):
@@ -220,9 +216,11 @@ def heads_of(checkpoint: Checkpoint) -> tuple[Head, ...]:
 
 def _counts(checkpoint: Checkpoint) -> dict[tuple[MapKind, int], int]:
     """The number of heads by kind and layer."""
-    counts = {
-        (layer.kind, layer.layer): layer.heads for layers in attention_layers(checkpoint).values() for layer in layers
+    family = checkpoint.spec.family
+    layers = [layer for of_kind in attention_layers(checkpoint).values() for layer in of_kind]
+    return {
+        (kind, layer.layer): layer.heads
+        for kind in family.streams
+        for layer in layers
+        if kind in (layer.kind, *family.streams_of(layer.kind))
     }
-    if checkpoint.spec.offers("two streams"):
-        counts |= {(stream, layer): heads for stream in STREAMS for (_, layer), heads in counts.items()}
-    return counts

@@ -12,7 +12,7 @@ Legend: L layers, H heads, n tokens, d head dimension. Of each vector the first 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from core.attention.inside.lens import LayerPrediction, by_layer
 from core.attention.inside.steps import HEADS, MAPS, Step
 from core.attention.scores import attention_layers
 from core.attention.trace import frozen
+from core.checkpoints.families import Ability
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong
 from core.language import translate
@@ -92,14 +93,19 @@ def overview(checkpoint: Checkpoint, text: str, task: str | None = None) -> Over
         AtlasError: whatever the text or the model does not allow; more than `MAX_TOKENS` tokens.
     """
     size = int(checkpoint.model.config.get_text_config(decoder=True).vocab_size)
-    if checkpoint.spec.offers("rewrites"):
-        return _pair(checkpoint, text, task, size)
-    if checkpoint.spec.offers("continues"):
-        question = inputs(checkpoint, text, step=0)
-        lens = by_layer(question, ANSWERS)
-        lane = _lane(question, "decoder")
-        last = MaskPrediction(question.position, lens[-1].tokens, lens[-1].probabilities, lens[-1].ids)
-        return Overview((lane,), (last,), lens, size)
+    made = (make for ability, make in OVERVIEWS.items() if checkpoint.spec.offers(ability))
+    return next(made, _of_masks)(checkpoint, text, task, size)
+
+
+def _of_prompt(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Overview:
+    question = inputs(checkpoint, text, step=0)
+    lens = by_layer(question, ANSWERS)
+    lane = _lane(question, "decoder")
+    last = MaskPrediction(question.position, lens[-1].tokens, lens[-1].probabilities, lens[-1].ids)
+    return Overview((lane,), (last,), lens, size)
+
+
+def _of_masks(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Overview:
     masked, word = _masked(checkpoint, text)
     question = with_masks(checkpoint, masked)
     lane = _lane(question, "encoder")
@@ -135,6 +141,14 @@ def _pair(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Ove
     lens = by_layer(inputs(checkpoint, text, task, step=0), ANSWERS)
     lanes = tuple(_lane(both_texts, side) for side in ("encoder", "decoder"))
     return Overview(lanes, answers, lens, size, prefix=request.task.prefix)
+
+
+OVERVIEWS: dict[Ability, Callable[[Checkpoint, str, str | None, int], Overview]] = {
+    "rewrites": _pair,
+    "continues": _of_prompt,
+    "predicts masked tokens": _of_masks,
+}
+"""By what a model does; the last argument is the size of its vocabulary."""
 
 
 def _check(count: int) -> None:

@@ -70,6 +70,20 @@ class ModelFamily(BaseModel, frozen=True, extra="forbid"):
         return "decoder" if "continues" in self.offers else "encoder"
 
     @property
+    def sentence(self) -> Literal["any", "plain"]:
+        """How a visitor's sentence arrives at its models: with its mask where they predict masked tokens."""
+        return "any" if "predicts masked tokens" in self.offers else "plain"
+
+    @property
+    def pooling(self) -> Literal["first", "last"]:
+        """The position whose state stands for a text: of a decoder, the last, which alone has read all of it."""
+        return "first" if self.side == "encoder" else "last"
+
+    def streams_of(self, kind: Stream) -> tuple[Stream, ...]:
+        """The streams of a pass that compute a kind of attention: XLNet's over a whole text is that of both."""
+        return ("decoder", "query") if kind == "encoder" and "query" in self.streams else (kind,)
+
+    @property
     def verb(self) -> str:
         """The label of the button that runs it."""
         return self.does.partition("s ")[0].capitalize()

@@ -56,7 +56,7 @@ def head_ablation(view: View) -> None:
     text = input_span(spec, state, text, task)
     ranked = session.computed("ablating-each-head", rank_heads, spec.slug, text, task=task)
     effects = {_code(effect.head): effect for effect in ranked}
-    present, streams = {effect.head.kind for effect in effects.values()}, spec.offers("two streams")
+    present, streams = {effect.head.kind for effect in effects.values()}, "query" in spec.family.streams
     kinds: dict[str, str] = {kind: title for kind, title in (STREAMS if streams else KINDS).items() if kind in present}
     names = {
         code: (f"{kinds[effect.head.kind]}, " if len(kinds) > 1 else "") + _name(effect.head)

@@ -181,13 +181,14 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
     """Draw the logit lens and its input text; reads the task."""
     view = View(state, content("attention", "lens"))
     st.subheader(view.words.title, anchor=False)
-    label = "Text with a [MASK]" if spec.offers("predicts masked tokens") else "Text"
+    label = "Text with a [MASK]" if spec.family.sentence == "any" else "Text"
     with st.expander(plain(f"Text: {setup.input_of(spec, label).standing(state, setup.INPUT.slot(spec.kind))}")):
         text = setup.draw_input(spec, state, label)
-    task = state.text("task") or (next(iter(task_names(spec))) if spec.offers("classifies texts") else None)
+    adapted = spec.offers("classifies texts")
+    task = state.text("task") or next(iter(task_names(spec)), None)
     text = setup.input_span(spec, state, text, task)
     lens = session.computed("reading-every-layer", trajectory, spec.slug, text, task)
-    read = view.words.part("Mean state") if spec.offers("classifies texts") else _where(lens)
+    read = view.words.part("Mean state") if adapted else _where(lens)
     names = figures.layer_names(len(lens.predictions))
     question = setup.question_of(spec, task)
     st.markdown(
@@ -213,7 +214,7 @@ def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
             f"“{lens.answer}”. {figures.path_words(lens, names)}",
             Table.from_columns({"after": names, "probability": lens.probabilities, "rank": lens.ranks}),
         ).draw(state)
-    view.try_and_notice("tasks" if spec.offers("classifies texts") else "")
+    view.try_and_notice("tasks" if adapted else "")
     view.note("Source")
 
 

@@ -7,7 +7,6 @@ answer. Two models that tokenize a text differently are compared word by word.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +19,7 @@ from core.attention.word_maps import generate_answer, maps_over_words, word_atte
 from core.checkpoints.spec import CheckpointSpec
 from core.errors import InputUnusable
 from core.links import parameters as link
-from core.ui.attention.setup import models
+from core.ui.attention.setup import MODEL, models
 from core.ui.glossary import warning
 from core.ui.heads.text import Chosen, task_names
 from core.ui.links import PageState
@@ -101,11 +100,7 @@ def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atte
         view.note("Streams")
         return None
     pairs = spec.offers("two texts")
-    other = _another(
-        spec,
-        lambda candidate: candidate.offers("two texts") if pairs else candidate.family.side == spec.family.side,
-        view,
-    )
+    other = _another(spec, view)
     if other is None:
         if not pairs:
             view.note("Same tokens")
@@ -130,7 +125,7 @@ def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> A
     The output is the selected model's; the other model is teacher-forced on it.
     """
     spec = chosen.spec
-    other = _another(spec, lambda candidate: candidate.offers("rewrites"), view)
+    other = _another(spec, view)
     if other is None:
         return None
     ours, theirs = task_names(spec), task_names(other)
@@ -155,7 +150,7 @@ def _two_rewriters(attention_map: AttentionMap, chosen: Chosen, view: View) -> A
 
 def _without_continuation(attention_map: AttentionMap, chosen: Chosen, view: View) -> AttentionMap:
     """A decoder's map without its generated continuation; other maps unchanged."""
-    if not chosen.spec.offers("continues"):
+    if not chosen.count:
         return attention_map
     alone = session.trace(chosen.spec.slug, chosen.text).of_kind("decoder")
     if len(alone.key_tokens) < len(attention_map.key_tokens):
@@ -163,9 +158,10 @@ def _without_continuation(attention_map: AttentionMap, chosen: Chosen, view: Vie
     return alone
 
 
-def _another(spec: CheckpointSpec, fits: Callable[[CheckpointSpec], bool], view: View) -> CheckpointSpec | None:
+def _another(spec: CheckpointSpec, view: View) -> CheckpointSpec | None:
     """Draw the menu of the models comparable with ``spec``; None without a selection."""
-    others = {slug: candidate for slug, candidate in models().items() if fits(candidate) and candidate != spec}
+    listed = MODEL.with_(needs=("two texts",)).offered() if spec.offers("two texts") else models()
+    others = {slug: other for slug, other in listed.items() if other.family.side == spec.family.side and other != spec}
     linked = view.state.text(WITH.name)
     slug = st.selectbox(
         WITH.label,

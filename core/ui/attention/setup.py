@@ -14,7 +14,7 @@ from core.content import content
 from core.language.adapters import tasks
 from core.links import parameters as link
 from core.ui.export import download_csv, download_html
-from core.ui.heads.text import sentence_of, text_part
+from core.ui.heads.text import text_part
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
 from core.ui.param import Carried, Model, Text, menu_names
@@ -58,7 +58,7 @@ def usual_model(specs: dict[str, CheckpointSpec]) -> str:
 def input_of(spec: CheckpointSpec, label: str = "Text") -> Text:
     """The text box of the input."""
     help = content("attention").part("Text")
-    sentence = "masked" if sentence_of(spec) == "any" else "plain"
+    sentence = "masked" if spec.family.sentence == "any" else "plain"
     return INPUT.with_(label=label, default=spec.family.question_text, help=help, sentence=sentence)
 
 
@@ -95,6 +95,6 @@ def download_weights(
 
 def question_of(spec: CheckpointSpec, task: str | None) -> str:
     """What the model predicts, as a question; with adapters, that of the task."""
-    if not spec.offers("classifies texts"):
+    if spec.family.question:
         return spec.family.question
     return next(candidate.question for candidate in tasks(session.checkpoint(spec.slug)) if candidate.slug == task)

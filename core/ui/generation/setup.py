@@ -14,12 +14,13 @@ from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.language.decoding.cards import Number
 from core.language.decoding.reader import Start
-from core.language.tasks import tasks
+from core.language.tasks import task_of
 from core.language.translate import start
 from core.language.types import Decoding
 from core.links import parameters as link
 from core.ui import param
 from core.ui.demos.demo import every_sample, task_samples
+from core.ui.heads.text import task_names
 from core.ui.links import PageState, instead
 from core.ui.section import View
 
@@ -132,15 +133,14 @@ def number_box(number: Number, value: float, key: str) -> float:
 
 def _task(spec: CheckpointSpec, state: PageState, prompt: str) -> tuple[str | None, str]:
     """The task of an encoder-decoder (None for a decoder), and the page's sample text."""
-    if not spec.offers("rewrites"):
+    names = task_names(spec)
+    if not names:
         if state.text("task"):
             instead(state, content("generation").part("No tasks", model=spec.name))
             state.set(task=None)
         return None, prompt
-    offered = {task.slug: task for task in tasks(session.checkpoint(spec.slug))}
-    names = {slug: task.label for slug, task in offered.items()}
     task = TASK.with_(options=names, default=next(iter(names))).draw(state, tag=spec.slug)
-    return task, task_samples(offered[task])[0]
+    return task, task_samples(task_of(session.checkpoint(spec.slug), task))[0]
 
 
 def _text(state: PageState, sample: str, task: str | None, prompt: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints, session
 from core.attention.trace import AttentionTrace
+from core.checkpoints.families import Ability
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.content import content
 from core.errors import AtlasError
@@ -96,16 +97,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = No
     Raises:
         AtlasError: the text does not fit the model.
     """
-    controls: list[Control[Any]] = []
-    if spec.offers("continues"):
-        controls.append(_explained(COUNT, "count"))
-    elif spec.offers("rewrites") and spec.offers("tasks"):
-        controls.append(TASK.with_(options=task_names(spec)))
-    elif spec.offers("classifies texts"):
-        options = {NONE: "no task", **task_names(spec)}
-        controls.append(_explained(ADAPTERS, "adapters").with_(options=options, default=NONE))
-    if spec.offers("two texts"):
-        controls.append(_explained(SECOND, "second"))
+    controls = [control(spec) for ability, control in _CONTROLS.items() if spec.offers(ability)]
     menu: DeltaGenerator | None = None
     values: dict[str, Any] = {}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -128,18 +120,24 @@ def _explained(param: C, label: str) -> C:
     return param.with_(help=content("attention", "heads").front["controls"][label])
 
 
+_CONTROLS: dict[Ability, Callable[[CheckpointSpec], Control[Any]]] = {
+    "continues": lambda spec: _explained(COUNT, "count"),
+    "rewrites": lambda spec: TASK.with_(options=task_names(spec)),
+    "classifies texts": lambda spec: _explained(ADAPTERS, "adapters").with_(
+        options={NONE: "no task", **task_names(spec)}, default=NONE
+    ),
+    "two texts": lambda spec: _explained(SECOND, "second"),
+}
+"""The settings of a text, by what a model does with it."""
+
+
 def draw_text(spec: CheckpointSpec, state: PageState) -> str:
     """Draw the text box with its samples; return the text."""
     examples = samples(spec)
     box = _explained(TEXT, "text").with_(
-        default=next(iter(examples.values())), samples=examples, sentence=sentence_of(spec)
+        default=next(iter(examples.values())), samples=examples, sentence=spec.family.sentence
     )
     return box.draw(state, tag=spec.kind)
-
-
-def sentence_of(spec: CheckpointSpec) -> Literal["any", "plain"]:
-    """How the visitor's sentence arrives at a model: with its mask where the model predicts masked tokens."""
-    return "any" if spec.offers("predicts masked tokens") else "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +177,9 @@ def _fits(checkpoint: Checkpoint, text: str) -> bool:
 
 
 def task_names(spec: CheckpointSpec) -> dict[str, str]:
-    """Names by slug: the tasks of an encoder-decoder, or those with adapters."""
+    """Names by slug: the tasks of an encoder-decoder, or those with adapters; other models have none."""
+    if not spec.offers("tasks"):
+        return {}
     checkpoint = session.checkpoint(spec.slug)
     if spec.offers("classifies texts"):
         return {task.slug: task.name for task in adapters.tasks(checkpoint)}
@@ -188,9 +188,8 @@ def task_names(spec: CheckpointSpec) -> dict[str, str]:
 
 def draw_task(spec: CheckpointSpec, state: PageState) -> str | None:
     """Draw the menu of tasks; None for a model without any."""
-    if not spec.offers("tasks"):
-        return None
-    return TASK.with_(options=task_names(spec)).draw(state, tag=spec.slug)
+    names = task_names(spec)
+    return TASK.with_(options=names).draw(state, tag=spec.slug) if names else None
 
 
 def text_part(

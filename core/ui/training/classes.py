@@ -65,7 +65,7 @@ def classes(view: View, row: DeltaGenerator, kind: str, spec: CheckpointSpec) ->
     with row:
         text, both = as_text(spec), fed_to_both(spec)
         readings = words.front["readings"]
-        last = spec.offers("continues") or both
+        last = spec.family.pooling == "last" or both
         reads = {k: readings[k] for k in (("last",) if last else ("first", "mean"))}
         some = {k: name for k, name in TRAINED.options.items() if not both or k in ("head", "all")}
         trained = "all" if text else TRAINED.with_(options=some).draw(state)

@@ -12,7 +12,7 @@ from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
 from core.finetuning import tags
 from core.finetuning.examples import Example, LabeledSet
-from core.finetuning.setup import Setup, usual_pooling
+from core.finetuning.setup import Setup
 from core.language.tokens import style
 from core.language.types import Token
 from core.objectives.example import Cell
@@ -30,7 +30,7 @@ def token_labels(view: View, row: DeltaGenerator, spec: CheckpointSpec) -> None:
     with row:
         trained = TRAINED.draw(state)
         button = st.empty()
-    setup = Setup(cast(Any, trained), usual_pooling(spec), tags.EPOCHS)
+    setup = Setup(cast(Any, trained), spec.family.pooling, tags.EPOCHS)
     status, picture = st.empty(), st.empty()
     epochs = trained_epochs(view, spec, data, setup, tags.NAME, status, picture, button)
     if epochs is None:
