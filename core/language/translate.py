@@ -22,7 +22,7 @@ Shapes: L layers, H heads, T output tokens, S source tokens.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.arrays import Floats
@@ -105,18 +105,12 @@ def prepare(checkpoint: Checkpoint, text: str, task: str | None) -> Request:
         raise InputTooLong(
             f"This text has {len(ids):,} tokens; at most {MAX_SOURCE_TOKENS} are taken here. Try a part."
         )
+    if offsets is not None:  # those of the prefix are empty
+        offsets = [tuple(max(place - len(chosen.prefix), 0) for place in span) for span in offsets]
+    tokens = describe(tokenizer, ids, typed, offsets, words)
     if not chosen.respells:  # no byte is unknown
-        _check_words(checkpoint, typed)
-    tokens = (_shifted(token, len(chosen.prefix)) for token in describe(tokenizer, ids, full_text, offsets, words))
-    return Request(chosen, full_text, tuple(tokens), _prompt(checkpoint, chosen))
-
-
-def _shifted(token: Token, by: int) -> Token:
-    """``token`` with offsets reduced by ``by`` characters; -1 for one before that."""
-    if not by:
-        return token
-    inside = token.start >= by
-    return replace(token, start=token.start - by if inside else -1, end=token.end - by if inside else -1)
+        _check_words(checkpoint, typed, tokens)
+    return Request(chosen, full_text, tokens, _prompt(checkpoint, chosen))
 
 
 def answer_tokens(checkpoint: Checkpoint, request: Request, answer: str) -> tuple[Token, ...]:
@@ -226,10 +220,11 @@ def _check_bytes(checkpoint: Checkpoint, count: int) -> None:
         )
 
 
-def _check_words(checkpoint: Checkpoint, text: str) -> None:
-    """Raise InputUnusable where all tokens of a text are unknown."""
+def _check_words(checkpoint: Checkpoint, text: str, tokens: Sequence[Token]) -> None:
+    """Raise InputUnusable where all tokens of a text are unknown; those of a slow tokenizer have no places."""
     tokenizer = checkpoint.tokenizer
-    ids = tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    ids = [token.id for token in tokens if token.start >= 0]
+    ids = ids or tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
     special = {*tokenizer.all_special_ids}
     if not any(str(tokenizer.convert_ids_to_tokens(i)).strip("▁Ġ# ") for i in ids if i not in special):
         raise InputUnusable(
