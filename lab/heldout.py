@@ -28,6 +28,7 @@ from core.checkpoints.families.architectures import Trait
 from core.checkpoints.spec import Checkpoint
 from core.language import adapters, bilingual, permuted, replaced, translate
 from core.language.decoding.reader import end_ids
+from core.language.inputs import pair
 from core.language.noise import NOISES, noisy
 from core.language.tasks import Task, tasks
 from core.language.tokens import max_tokens
@@ -155,13 +156,13 @@ def _with_translation(checkpoint: Checkpoint) -> Iterator[Pass]:
     for row in records("translations"):
         sides = [token_ids(checkpoint, row[code]) for code in bilingual.LANGUAGES]
         joined = bilingual.layout([*zip(languages, sides, strict=True)], tokenizer.eos_token_id)
-        ids = torch.tensor(joined.ids)
-        more = {"langs": torch.tensor([joined.langs]), "position_ids": torch.tensor([joined.positions])}
+        tensors = joined.tensors
+        ids = tensors["input_ids"][0]
         for _ in range(DRAWS):
             chosen = (torch.rand(len(ids), generator=random) < MASKED) & (ids != tokenizer.eos_token_id)
             hidden = chosen.nonzero()[:, 0]
             masked = ids.index_fill(0, hidden, tokenizer.mask_token_id)
-            yield Pass({"input_ids": masked[None], **more}, hidden, ids[hidden])
+            yield Pass(tensors | {"input_ids": masked[None]}, hidden, ids[hidden])
 
 
 def _replaced(checkpoint: Checkpoint) -> Iterator[Pass]:
@@ -178,14 +179,8 @@ def _outputs(checkpoint: Checkpoint) -> Iterator[Pass]:
         for source, target in pairs(checkpoint, task):
             request = translate.prepare(checkpoint, source, task.slug)
             answer = [*token_ids(checkpoint, target), end]
-            read, first = [*request.prompt, *answer[:-1]], len(request.prompt) - 1
-            ids = torch.tensor([request.source])
-            inputs = {
-                "input_ids": ids,
-                "attention_mask": torch.ones_like(ids),
-                "decoder_input_ids": torch.tensor([read]),
-            }
-            yield Pass(inputs, torch.arange(first, len(read)), torch.tensor(answer))
+            inputs = pair(checkpoint, request.tokens, request.prompt, answer)
+            yield Pass(inputs.tensors, torch.tensor(inputs.positions), torch.tensor(answer))
 
 
 def pairs(checkpoint: Checkpoint, task: Task) -> Iterator[tuple[str, str]]:

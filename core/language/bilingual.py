@@ -40,6 +40,13 @@ class BilingualInput:
     langs: tuple[int, ...]
     positions: tuple[int, ...]
 
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """One row, by the argument names of the forward pass."""
+        ones = (1,) * len(self.ids)
+        rows = {"input_ids": self.ids, "attention_mask": ones, "langs": self.langs, "position_ids": self.positions}
+        return {name: torch.tensor([values]) for name, values in rows.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class Joined:
@@ -145,12 +152,7 @@ def predict(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[PairPre
 def scores(model: Model, row: BilingualInput, positions: Sequence[int]) -> Tensor:
     """(M, V) scores over the vocabulary at ``positions`` of a row."""
     with torch.inference_mode():
-        ids, langs, position_ids = (
-            torch.tensor([values], device=model.device) for values in (row.ids, row.langs, row.positions)
-        )
-        every: Tensor = call(
-            model, input_ids=ids, attention_mask=torch.ones_like(ids), langs=langs, position_ids=position_ids
-        ).logits
+        every: Tensor = call(model, **{name: values.to(model.device) for name, values in row.tensors.items()}).logits
         return every[0, list(positions)].float()
 
 

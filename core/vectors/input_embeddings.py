@@ -30,7 +30,6 @@ from core.language.makers import inputs
 from core.language.text import clean
 from core.language.tokens import speaks
 from core.language.types import Token
-from core.lazy import torch
 from core.vectors.reading import MAX_CHARS, inputs_of
 
 MAX_TOKENS = 64
@@ -115,6 +114,5 @@ def _inputs(checkpoint: Checkpoint, first: str, second: str) -> Inputs:
     text_a, text_b = clean(first, MAX_CHARS), clean(second, MAX_CHARS)
     if speaks(checkpoint.model):
         joined = bilingual.prepare(checkpoint, text_a, text_b)
-        row = {"input_ids": joined.row.ids, "langs": joined.row.langs, "position_ids": joined.row.positions}
-        return Inputs(checkpoint, {name: torch.tensor([values]) for name, values in row.items()}, joined.tokens)
+        return Inputs(checkpoint, joined.row.tensors, joined.tokens)
     return inputs(checkpoint, text_a, second=text_b)
