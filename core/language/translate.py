@@ -106,7 +106,8 @@ def prepare(checkpoint: Checkpoint, text: str, task: str | None) -> Request:
             f"This text has {len(ids):,} tokens; at most {MAX_SOURCE_TOKENS} are taken here. Try a part."
         )
     if offsets is not None:  # those of the prefix are empty
-        offsets = [tuple(max(place - len(chosen.prefix), 0) for place in span) for span in offsets]
+        before = len(chosen.prefix)
+        offsets = [(max(start - before, 0), max(end - before, 0)) for start, end in offsets]
     tokens = describe(tokenizer, ids, typed, offsets, words)
     if not chosen.respells:  # no byte is unknown
         _check_words(checkpoint, typed, tokens)
