@@ -23,9 +23,7 @@ from typing import Any
 import numpy as np
 
 from core import checkpoints
-from core.checkpoints.families import Ability
-from core.checkpoints.families.architectures import Trait
-from core.checkpoints.spec import Checkpoint
+from core.checkpoints.spec import Checkpoint, Feature
 from core.language import adapters, bilingual, permuted, replaced, translate
 from core.language.decoding.reader import end_ids
 from core.language.inputs import pair
@@ -67,7 +65,7 @@ def trained_tasks(checkpoint: Checkpoint, corpus: object) -> Iterator[tuple[str,
 
 def passes(checkpoint: Checkpoint) -> Iterator[Pass]:
     """The passes of a model, by what it does."""
-    return next(make for what, make in _PASSES.items() if checkpoint.spec.offers(what))(checkpoint)
+    return checkpoint.spec.entries(_PASSES)[0](checkpoint)
 
 
 def top_predictions(checkpoint: Checkpoint, held_out: Sequence[Pass]) -> Numbers:
@@ -213,7 +211,7 @@ def _classes(checkpoint: Checkpoint) -> Iterator[Pass]:
                 yield Pass(tensors, torch.tensor([0]), torch.tensor([answer]), task.slug)
 
 
-_PASSES: dict[Ability | Trait, Callable[[Checkpoint], Iterator[Pass]]] = {
+_PASSES: dict[Feature, Callable[[Checkpoint], Iterator[Pass]]] = {
     "languages": _with_translation,
     "two streams": _at_once,
     "predicts masked tokens": _masked,

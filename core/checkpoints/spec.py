@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from core.checkpoints.families import FAMILIES, Ability, Branch, Kind, ModelFamily
 from core.checkpoints.families.architectures import Trait, traits_of
@@ -24,6 +25,7 @@ Part = Literal["pairs", "spans", "unified", "orders", "generator", "draft", "eng
 masks, word and sentence order; ELECTRA's generator, a draft model, and the model that translates from and to English
 alone."""
 Feature = Ability | Trait | Part
+T = TypeVar("T")
 Source = Literal["bundled", "package", "directory", "hub"]
 
 
@@ -140,6 +142,10 @@ class CheckpointSpec:
     def offers(self, *features: Feature) -> bool:
         """Whether its family, architecture or folder has all of these."""
         return {*self.family.offers, *traits_of(self.architecture), *self.parts}.issuperset(features)
+
+    def entries(self, table: Mapping[Feature, T]) -> list[T]:
+        """The entries of ``table`` for what it offers, in the table's order."""
+        return [entry for feature, entry in table.items() if self.offers(feature)]
 
     def demand(self, ability: Ability, purpose: str) -> None:
         """Raise :class:`InputUnusable`, which says what ``purpose`` needs, unless its family has this ability."""

@@ -27,7 +27,7 @@ class TaskInfo:
     """A task with its question and the labels of its classes."""
 
     slug: str
-    name: str
+    label: str
     question: str
     answers: tuple[str, ...]
     without_mark: bool

@@ -176,7 +176,7 @@ def models() -> dict[str, CheckpointSpec]:
 
 def _fits(spec: CheckpointSpec) -> bool:
     """Dense attention and one stream."""
-    return any(map(spec.offers, OVERVIEWS)) and not spec.sparse and not spec.offers("two streams")
+    return bool(spec.entries(OVERVIEWS)) and not spec.sparse and not spec.offers("two streams")
 
 
 def transformer(view: View) -> None:

@@ -23,8 +23,7 @@ from core.attention.inside.lens import LayerPrediction, by_layer
 from core.attention.inside.steps import HEADS, MAPS, Step
 from core.attention.scores import attention_layers
 from core.attention.trace import frozen
-from core.checkpoints.families import Ability
-from core.checkpoints.spec import Checkpoint
+from core.checkpoints.spec import Checkpoint, Feature
 from core.errors import InputTooLong
 from core.language import translate
 from core.language.fill_mask import MaskedText, predict, prepare, with_masks
@@ -93,8 +92,7 @@ def overview(checkpoint: Checkpoint, text: str, task: str | None = None) -> Over
         AtlasError: whatever the text or the model does not allow; more than `MAX_TOKENS` tokens.
     """
     size = int(checkpoint.model.config.get_text_config(decoder=True).vocab_size)
-    made = (make for ability, make in OVERVIEWS.items() if checkpoint.spec.offers(ability))
-    return next(made, _of_masks)(checkpoint, text, task, size)
+    return next(iter(checkpoint.spec.entries(OVERVIEWS)), _of_masks)(checkpoint, text, task, size)
 
 
 def _of_prompt(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Overview:
@@ -143,7 +141,7 @@ def _pair(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Ove
     return Overview(lanes, answers, lens, size, prefix=request.task.prefix)
 
 
-OVERVIEWS: dict[Ability, Callable[[Checkpoint, str, str | None, int], Overview]] = {
+OVERVIEWS: dict[Feature, Callable[[Checkpoint, str, str | None, int], Overview]] = {
     "rewrites": _pair,
     "continues": _of_prompt,
     "predicts masked tokens": _of_masks,

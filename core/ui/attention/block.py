@@ -23,7 +23,7 @@ from core.attention.inside.steps import Step
 from core.attention.layers import blueprint_of
 from core.attention.scores import attention_layers
 from core.attention.tokens import short
-from core.checkpoints.spec import CheckpointSpec
+from core.checkpoints.spec import CheckpointSpec, Feature
 from core.content import content
 from core.figures import block as drawing
 from core.figures import predictions as figures
@@ -46,6 +46,7 @@ from core.ui.slot import Slot
 
 SIDE = Choice(name="side", label="Side", options={"encoder": "Encoder", "decoder": "Decoder"}, style="row")
 STEP = Carried(name="step", label="Step", as_=link.Choice())
+_NOTES: dict[Feature, str] = {"classifies texts": "Adapters", "two streams": "Content stream"}
 _SPARSE = ("sliding_window", "block_sparse")
 
 
@@ -118,10 +119,8 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         draw_step(block, hang, slugs.index(shown), spec, view, slot=slot, sparse=sparse, selection=selection)
     two_streams = any(step.name == "second stream" for step in block.steps)
     view.try_and_notice("two streams" if two_streams else "norm first" if block.pre_norm else "norm last")
-    if spec.offers("classifies texts"):
-        view.note("Adapters")
-    if spec.offers("two streams"):
-        view.note("Content stream")
+    for note in spec.entries(_NOTES):
+        view.note(note)
     if block.source:
         view.note("Decoder")
 

@@ -16,10 +16,10 @@ from core import session
 from core.attention import combine
 from core.attention.trace import AttentionMap
 from core.attention.word_maps import generate_answer, maps_over_words, word_attention
-from core.checkpoints.spec import CheckpointSpec
+from core.checkpoints.spec import CheckpointSpec, Feature
 from core.errors import InputUnusable
 from core.links import parameters as link
-from core.ui.attention.setup import MODEL, models
+from core.ui.attention.setup import MODEL
 from core.ui.glossary import warning
 from core.ui.heads.text import Chosen, task_names
 from core.ui.links import PageState
@@ -100,7 +100,7 @@ def other_model(attention_map: AttentionMap, chosen: Chosen, view: View) -> Atte
         view.note("Streams")
         return None
     pairs = spec.offers("two texts")
-    other = _another(spec, view)
+    other = _another(spec, view, *(("two texts",) if pairs else ()))
     if other is None:
         if not pairs:
             view.note("Same tokens")
@@ -158,9 +158,9 @@ def _without_continuation(attention_map: AttentionMap, chosen: Chosen, view: Vie
     return alone
 
 
-def _another(spec: CheckpointSpec, view: View) -> CheckpointSpec | None:
+def _another(spec: CheckpointSpec, view: View, *needs: Feature) -> CheckpointSpec | None:
     """Draw the menu of the models comparable with ``spec``; None without a selection."""
-    listed = MODEL.with_(needs=("two texts",)).offered() if spec.offers("two texts") else models()
+    listed = MODEL.with_(needs=needs).offered()
     others = {slug: other for slug, other in listed.items() if other.family.side == spec.family.side and other != spec}
     linked = view.state.text(WITH.name)
     slug = st.selectbox(

@@ -32,7 +32,7 @@ TASK = Choice(name="task", label="Adapters for", options={}, style="row")
 def draw_tasks(view: DemoView) -> None:
     offered = {info.slug: info for info in view.computed("loading-the-encoder", tasks)}
     text = TEXT.draw(view.state, tag="adapters")
-    names = {slug: info.name for slug, info in offered.items()}
+    names = {slug: info.label for slug, info in offered.items()}
     info = offered[TASK.with_(options=names, default="").draw(view.state)]
     shown = True
     with sentences():
@@ -94,14 +94,14 @@ def _all_tasks(view: DemoView, text: str, infos: Sequence[TaskInfo]) -> None:
         try:
             verdict = _run(view, text, info)
         except AtlasError as error:
-            rows.append({"task": info.name, "adapters": str(error), "head alone": ""})
+            rows.append({"task": info.label, "adapters": str(error), "head alone": ""})
             continue
         answered = True
         adapters = f"{verdict.answer}, {percent(max(verdict.adapted))}"
         alone = f"{verdict.answer_alone}, {percent(max(verdict.alone))}"
         if COVER.value(view.state) and not was_shown(view.state, view.question(info.slug, verdict.read)):
             adapters = alone = "covered"
-        rows.append({"task": info.name, "adapters": adapters, "head alone": alone})
+        rows.append({"task": info.label, "adapters": adapters, "head alone": alone})
     if answered:  # else why not has been said above
         st.subheader("All tasks on this text", anchor=False)
         view.data_table("answers-of-all-tasks", rows)

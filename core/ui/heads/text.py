@@ -11,15 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core import checkpoints, session
 from core.attention.trace import AttentionTrace
-from core.checkpoints.families import Ability
-from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.checkpoints.spec import Checkpoint, CheckpointSpec, Feature
 from core.content import content
 from core.errors import AtlasError
 from core.language import adapters
 from core.language.codes import codes_of
 from core.language.makers import inputs
 from core.language.segments import SEGMENT, has_memory
-from core.language.tasks import tasks
+from core.language.tasks import Task, tasks
 from core.language.text import Count, clean, last_window, window
 from core.language.tokens import max_tokens
 from core.links import parameters as link
@@ -97,7 +96,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = No
     Raises:
         AtlasError: the text does not fit the model.
     """
-    controls = [control(spec) for ability, control in _CONTROLS.items() if spec.offers(ability)]
+    controls = [control(spec) for control in spec.entries(_CONTROLS)]
     menu: DeltaGenerator | None = None
     values: dict[str, Any] = {}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -120,7 +119,7 @@ def _explained(param: C, label: str) -> C:
     return param.with_(help=content("attention", "heads").front["controls"][label])
 
 
-_CONTROLS: dict[Ability, Callable[[CheckpointSpec], Control[Any]]] = {
+_CONTROLS: dict[Feature, Callable[[CheckpointSpec], Control[Any]]] = {
     "continues": lambda spec: _explained(COUNT, "count"),
     "rewrites": lambda spec: TASK.with_(options=task_names(spec)),
     "classifies texts": lambda spec: _explained(ADAPTERS, "adapters").with_(
@@ -176,14 +175,16 @@ def _fits(checkpoint: Checkpoint, text: str) -> bool:
     return len(checkpoint.tokenizer(text)["input_ids"]) <= min(most, max_tokens(checkpoint) or most)
 
 
+_TASKS: dict[Feature, Callable[[Checkpoint], tuple[Task | adapters.TaskInfo, ...]]] = {
+    "rewrites": tasks,
+    "classifies texts": adapters.tasks,
+}
+
+
 def task_names(spec: CheckpointSpec) -> dict[str, str]:
     """Names by slug: the tasks of an encoder-decoder, or those with adapters; other models have none."""
-    if not spec.offers("tasks"):
-        return {}
-    checkpoint = session.checkpoint(spec.slug)
-    if spec.offers("classifies texts"):
-        return {task.slug: task.name for task in adapters.tasks(checkpoint)}
-    return {task.slug: task.label for task in tasks(checkpoint)}
+    listed = [read(session.checkpoint(spec.slug)) for read in spec.entries(_TASKS)]
+    return {task.slug: task.label for tasks_of_kind in listed for task in tasks_of_kind}
 
 
 def draw_task(spec: CheckpointSpec, state: PageState) -> str | None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core import session
 from core.attention.disentangled import ScoreComponents
-from core.checkpoints.families.architectures import Trait
+from core.checkpoints.spec import Feature
 from core.figures.lines import Line
 from core.figures.vectors import score_sum
 from core.table import Table
@@ -31,7 +31,7 @@ LEVEL = Integer(name="level", label="Layer", low=1, high=200, default=1, width=1
 HEAD = Integer(name="head", label="Head", low=1, high=256, default=1, width=110)
 HEADS = Integer(name="heads", label="Heads", low=1, high=32, default=8, style="slider", width=320)
 PARAMS = (PASSAGE, LEVEL, HEAD, TERM, HEADS)
-_SCHEMES: dict[Trait, str] = {"disentangled attention": "deberta-v2", "two streams": "xlnet", "memory": "xlnet"}
+_SCHEMES: dict[Feature, str] = {"disentangled attention": "deberta-v2", "two streams": "xlnet", "memory": "xlnet"}
 
 
 def relative(view: View) -> None:
@@ -48,7 +48,7 @@ def relative(view: View) -> None:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     with row:
         spec = model_of(state, param)
-        scheme = next((scheme for trait, scheme in _SCHEMES.items() if spec.offers(trait)), "t5")
+        scheme = next(iter(spec.entries(_SCHEMES)), "t5")
         twice = {"default": view.words.label("twice"), "width": 225} if scheme == "xlnet" else {}
         passage = PASSAGE.with_(**twice).draw(state, tag=f"relative.{scheme}")
     terms = session.computed("running-the-model", distance_terms, spec.slug, passage)
