@@ -74,6 +74,18 @@ def test_the_shared_model_is_left_alone(pair: Checkpoint) -> None:
     assert before == (pair.model.config.to_json_string(), pair.model.generation_config.to_json_string())
 
 
+def test_a_source_is_tokenized_once(pair: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, texts = type(pair.tokenizer).__call__, list[str]()
+
+    def counted(tokenizer: Any, text: str, **more: Any) -> Any:
+        texts.append(text)
+        return made(tokenizer, text, **more)
+
+    monkeypatch.setattr(type(pair.tokenizer), "__call__", counted)
+    request = prepare(pair, TEXT, "en-fr")
+    assert texts == [request.text]
+
+
 def test_requests_carry_the_prefix_and_the_offsets(pair: Checkpoint) -> None:
     request = prepare(pair, f"  {TEXT}\n", "en-fr")
     assert request.text == "translate English to French: " + TEXT
