@@ -17,11 +17,13 @@ import pytest
 from core import checkpoints, interpreter
 from core.checkpoints import memory, package, sizes
 from core.checkpoints.folder import State
-from core.checkpoints.loading import fingerprint
+from core.checkpoints.loading import estimated_bytes, fingerprint
 from core.checkpoints.memory import Memory
 from core.checkpoints.sizes import Size, count_parameters
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.errors import CheckpointRefused, CheckpointUnavailable
+from core.language import fill_mask
+from core.settings import Settings
 
 
 def spec(slug: str) -> CheckpointSpec:
@@ -177,6 +179,35 @@ def test_forty_threads_and_a_real_model(checkpoint_dir: object, monkeypatch: pyt
     assert memory.model_bytes(got[0]) == sum(4 * p.numel() for p in got[0].model.parameters()) + sum(
         b.numel() * b.element_size() for b in got[0].model.buffers()
     )
+
+
+def test_a_model_that_another_visitor_evicts_answers_to_the_end(
+    checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of one visitor's pass the load of another takes its model out of memory."""
+    shelf, text = Memory(), "the cat sat on the [MASK]"
+    bert, gpt = (checkpoints.get(f"dir-tiny-{name}") for name in ("bert", "gpt2"))
+    budget = max(estimated_bytes(bert), estimated_bytes(gpt)) * 5 // 4
+    monkeypatch.setattr(memory, "models", shelf)
+    monkeypatch.setattr(Settings, "model_bytes", budget)
+    before = fill_mask(checkpoints.load(bert.slug), text)
+    inside, evicted = threading.Event(), threading.Event()
+
+    def hold(*_: object) -> None:
+        inside.set()
+        assert evicted.wait(60)
+
+    checkpoints.load(bert.slug).model.get_submodule("bert.encoder.layer.0").register_forward_hook(hold)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(lambda: fill_mask(checkpoints.load(bert.slug), text))
+        assert inside.wait(60)
+        checkpoints.load(gpt.slug)
+        assert shelf.slugs() == (gpt.slug,)
+        assert shelf.bytes_used <= budget
+        evicted.set()
+        assert answer.result() == before
+    assert fill_mask(checkpoints.load(bert.slug), text) == before, "loaded again, without the hook"
+    assert shelf.slugs() == (bert.slug,)
 
 
 WIDTHS = {"F32": 4, "F16": 2, "I64": 8}
