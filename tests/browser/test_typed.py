@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import quote_plus
 
 import pytest
@@ -21,6 +21,8 @@ PAGES = {
 """A view of each page, and its box."""
 WAITS = (0, 80, 200)
 """Milliseconds between what is typed and the press."""
+ROUNDS = {"encoder?model=dir-tiny-bert": WAITS, "objectives": WAITS[:1], "tokenizers": WAITS[1:2]}
+"""One page waits as long as each; each of the others as long as one: all waits of all are in ``tests/nightly``."""
 
 
 def box_of(page: Page, label: str) -> Locator:
@@ -72,12 +74,16 @@ def other_page(person: Visitor, label: str, wait: int) -> None:
     person.settle()
 
 
+def presses(person: Visitor, view: str, waits: Sequence[int]) -> None:
+    page = person.arrive(f"/{view}")
+    for wait in waits:
+        other_section(person, PAGES[view], wait, page.mouse.click)
+        other_page(person, PAGES[view], wait)
+
+
 @pytest.mark.parametrize("view", PAGES)
 def test_a_press_on_another_section_or_page_keeps_what_was_typed(view: str, traveller: Visitor) -> None:
-    page = traveller.arrive(f"/{view}")
-    for wait in WAITS:
-        other_section(traveller, PAGES[view], wait, page.mouse.click)
-        other_page(traveller, PAGES[view], wait)
+    presses(traveller, view, ROUNDS.get(view, WAITS[2:]))
 
 
 @pytest.fixture
@@ -96,14 +102,9 @@ def test_a_tap_keeps_what_was_typed(toucher: Visitor) -> None:
         other_section(toucher, "Sentence", wait, page.touchscreen.tap)
 
 
-@pytest.mark.parametrize("view", ["encoder?model=dir-tiny-bert&text=", "tokenizers?text="])
-@pytest.mark.parametrize("who", ["traveller", "toucher"])
-def test_back_while_the_focus_is_in_the_box_keeps_what_was_typed(
-    who: str, view: str, request: pytest.FixtureRequest
-) -> None:
+def backs(person: Visitor, view: str) -> None:
     """Back leads to another page first, then to another text of the same view; Forward finds what was typed, and its
     result is computed: the address has it."""
-    person: Visitor = request.getfixturevalue(who)
     texts = ["Blue whales sing.", *(f"An owl sees {wait} mice." for wait in WAITS)]
     page = person.arrive("/glossary?letter=Z")
     person.go(f"/{view}{quote_plus(texts[0])}")
@@ -121,3 +122,12 @@ def test_back_while_the_focus_is_in_the_box_keeps_what_was_typed(
         expect(box).to_have_value(texts[number + 1])
         expect(page).to_have_url(re.compile(re.escape(quote_plus(texts[number + 1]))))
         person.settle()
+
+
+@pytest.mark.parametrize(
+    ("who", "view"), [("traveller", "tokenizers?text="), ("toucher", "encoder?model=dir-tiny-bert&text=")]
+)
+def test_back_while_the_focus_is_in_the_box_keeps_what_was_typed(
+    who: str, view: str, request: pytest.FixtureRequest
+) -> None:
+    backs(request.getfixturevalue(who), view)

@@ -1,5 +1,5 @@
 """One Chromium for all journeys of the night."""
 
-from tests.browser.conftest import chromium, models, window
+from tests.browser.conftest import chromium, models, server, tabs, traveller, warm, window
 
-__all__ = ["chromium", "models", "window"]
+__all__ = ["chromium", "models", "server", "tabs", "traveller", "warm", "window"]

@@ -1,0 +1,18 @@
+"""Nothing typed is lost, on each page and after each wait: a press beside it, and Back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import Visitor
+from tests.browser.test_typed import PAGES, WAITS, backs, presses
+
+
+@pytest.mark.parametrize("view", PAGES)
+def test_a_press_keeps_what_was_typed(view: str, traveller: Visitor) -> None:
+    presses(traveller, view, WAITS)
+
+
+@pytest.mark.parametrize("view", ["encoder?model=dir-tiny-bert&text=", "tokenizers?text="])
+def test_back_keeps_what_was_typed(view: str, traveller: Visitor) -> None:
+    backs(traveller, view)
