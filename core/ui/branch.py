@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core import catalogue, checkpoints, links
 from core.attention.inside.modules import step_of
@@ -21,29 +20,31 @@ from core.finetuning import trainable
 from core.links import parameters as link
 from core.ui.demos.cover import COVER
 from core.ui.demos.demo import Demo, DemoView
-from core.ui.facts import facts_panel, lead
-from core.ui.glossary import info, plain_terms, sentences
+from core.ui.facts import change, facts_panel
+from core.ui.glossary import info, markdown, plain_terms, sentences
 from core.ui.heads.panel import LAYER
 from core.ui.links import PageState, page_link
 from core.ui.page import BRANCH_TITLES, alone, base_path, plain
 from core.ui.param import Carried, Choice, Text, menu_names
 from core.ui.picker import SOURCES, card_panel, hub_panel
-from core.ui.section import Page, Section, View, by_name
+from core.ui.section import Page, Section, View, by_name, tab_row
 from core.ui.tree import VIEWS as DRAWINGS
 from core.ui.tree import tree_panel
+from core.words import first_sentence
 
 START: dict[Branch, str] = {"encoder": "bert", "decoder": "gpt-2", "encoder-decoder": "t5", "efficient": "bigbird"}
 """The default system of each branch: its best known one."""
 
 _RESETS = ("model", "size", "node", "layer", "head", "token")
-SYSTEM = Choice(name="system", label="System", options={}, width=260, resets=_RESETS)
+SYSTEM = Choice(name="system", label="System", options={}, width=200, resets=_RESETS, hide_label=True)
 MODEL = Choice(
     name="model",
     label="Live model",
     options={},
-    width=400,  # room for the longest name and source
+    width=320,  # room for the longest name and source
+    hide_label=True,
 )
-DEMO = Choice(name="demo", label="Demo", options={}, width=250)
+DEMO = Choice(name="demo", label="Demo", options={}, width=250, hide_label=True)
 TEXT = Text(name="text", label="Text")
 FACTS = Carried(name="facts", label="Facts", as_=link.Choice(None, ("open",)))
 TREE = (
@@ -61,8 +62,6 @@ class BranchView(View):
     system: System = field(kw_only=True)
     spec: CheckpointSpec | None = field(kw_only=True)
     """The live model; None if none can run here."""
-    row: DeltaGenerator = field(kw_only=True)
-    """The row of menus above the sections."""
 
     @property
     def title(self) -> str:
@@ -118,15 +117,18 @@ def _live(
     elif view.spec is None:
         _no_model(view)
     else:
-        if note := _stand_in(view.system, view.spec):
-            st.caption(note)
         with sentences():
             _demo(demos, view, view.spec)
+        if note := _stand_in(view.system, view.spec):
+            st.caption(note)
         if view.spec.card is not None and view.spec.card.weaknesses:
             st.caption(f"**Limits of {plain(view.spec.name)}.** {plain_terms(view.spec.card.weaknesses[0])}")
     if below is not None:
         with sentences():
             below(view)
+    if not (alone()):
+        with sentences():
+            change(view.system)
     _facts(view)
     _foot(view, view.spec)
 
@@ -137,7 +139,7 @@ def _own_demo(sections: Sequence[Section], view: BranchView) -> Section:
         return sections[0]
     by_slug = {section.slug: section for section in sections}
     titles = {slug: section.words(view.state.page).title for slug, section in by_slug.items()}
-    with view.row:
+    with view.controls():
         return by_slug[DEMO.with_(options=titles, default=sections[0].slug).draw(view.state, tag=view.system.slug)]
 
 
@@ -151,26 +153,30 @@ def _choose(other_demos: Mapping[str, Sequence[Section]], view: View) -> BranchV
         systems = dict(sorted(systems.items(), key=lambda item: SAVINGS.index(item[1].saves[0])))
     specs = {spec.slug: spec for spec in checkpoints.for_branch(branch) if spec.ready}
     _elsewhere(state.text(SYSTEM.name), systems)
-    said = st.container()
-    row = st.container(horizontal=True, vertical_alignment="bottom")  # wraps on a narrow screen
-    with row:
+
+    title = (view.heading or st).container(width="content")
+    with st.container(horizontal=True) if alone() else view.heading or st.container():  # wraps on a narrow screen
         names = {
             slug: f"{system.name} ({system.year}){f' · {system.saves[0]}' if saving else ''}"
             for slug, system in systems.items()
         }
-        menu = SYSTEM.with_(options=names, default=_implied(state, specs, systems), width=380 if saving else 260)
+        menu = SYSTEM.with_(
+            options=names,
+            default=_implied(state, specs, systems),
+            width={"efficient": 270, "decoder": 240}.get(branch, 200),
+        )
         system = systems[menu.draw(state)]
         sections = other_demos.get(system.slug)
         spec = _model(system, specs, state, sections[0].words(branch).label("model") if sections else "")
     state.set(system=None if system.slug == _implied(state, specs, systems) else system.slug)
-    with view.heading or st.container():
-        st.title(f"{view.words.title}: {plain(system.name)}", anchor=False, width="content")
-        if spec is not None and _stand_in(system, spec) and not alone():
-            st.badge(_words("Runs here", model=plain(spec.name)), icon=":material/swap_horiz:", color="gray")
+    title.title(f"{view.words.title}: {plain(system.name)}", anchor=False, width="content")
     if not alone():
-        with said:
-            lead(system)
-    return BranchView(state, view.words, view.later, system=system, spec=spec, row=row)
+        if spec is not None and _stand_in(system, spec):
+            with view.heading or st.container():
+                st.badge(_words("Runs here", model=plain(spec.name)), icon=":material/swap_horiz:", color="gray")
+        markdown(first_sentence(system.change))
+    row = tab_row()
+    return BranchView(state, view.words, view.later, view.heading, row, system=system, spec=spec)
 
 
 def _implied(state: PageState, specs: Mapping[str, CheckpointSpec], systems: Mapping[str, System]) -> str:
@@ -240,10 +246,11 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
     state = view.state
     offered = {demo.slug: demo for demo in demos if demo.fits(spec)}
     choice = DEMO.with_(options={slug: demo.words.title for slug, demo in offered.items()}, default="")
-    with view.row:
+    with view.controls():
         demo = offered[choice.draw(state, tag=spec.slug) if len(offered) > 1 else choice.value(state)]
+    row = tab_row() if alone() else view.row  # alone, the row above is hidden
     with sentences():
-        demo.draw(DemoView(state, demo.words, view.later, spec=spec))
+        demo.draw(DemoView(state, demo.words, view.later, row=row, spec=spec))
     if more := _other_demos(demos, offered, view.system.slug, spec):
         st.markdown(more)
     query = {"model": spec.slug}
@@ -283,6 +290,9 @@ def _tree(view: BranchView) -> None:
         )
         state.set(size=size, node=node, drawing=drawing)
         _parent_link(system, size)
+    if not (alone()):
+        with sentences():
+            change(system)
     _foot(view)
 
 

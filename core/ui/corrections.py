@@ -199,7 +199,8 @@ def citations_list(view: View) -> None:
         for evidence, words in _MEANING.items()
         if counts[evidence]
     }
-    chosen = EVIDENCE.with_(options=options).draw(view.state)
+    with view.controls():
+        chosen = EVIDENCE.with_(options=options).draw(view.state)
     fitting = [group for group in grouped if chosen in (ALL, group[0].evidence)]
     view.say("Citations", count=f"**{len(fitting)} texts**" + (f" of {len(grouped)}" if fitting != grouped else ""))
     uses, linker = _uses(base_path()), Linker("sources.citations")

@@ -55,12 +55,13 @@ def _near(text: str, unit: str, ngram: int, jaccard: float, edit: float) -> Near
 def deduplication(view: View) -> None:
     """Draw the section. A file takes the place of the text."""
     state = view.state
-    view.say("Why")
-    typed = CORPUS.draw(state)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with view.controls():
         unit, length = UNIT.draw(state), LENGTH.draw(state)
         values = settings_menu(state, NGRAM, JACCARD, EDIT)
-    with st.expander(view.words.label("upload")):
+    left, right = st.columns(2, gap="large")
+    with right:
+        typed = CORPUS.draw(state)
+    with right, st.expander(view.words.label("upload")):
         file = st.file_uploader(
             view.words.label("file"),
             "txt",
@@ -85,7 +86,6 @@ def deduplication(view: View) -> None:
         tokens=f"{exact.tokens:,}",
         share=percent(exact.removed / exact.tokens),
     )
-    left, right = st.columns(2, gap="large")
     if near is not None:
         with left:
             _clusters(view, near)
@@ -93,6 +93,7 @@ def deduplication(view: View) -> None:
             _estimates(view, near, values[JACCARD.name])
     _repeats(view, exact)
     view.try_and_notice()
+    view.say("Why")
     view.how_it_works(bands=dedup.BANDS, minima=dedup.MINIMA, found=percent(dedup.found_with(0.8)))
 
 

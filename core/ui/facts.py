@@ -22,21 +22,14 @@ from core.ui.tables import Link, TableRow, TextTable, text_table
 from core.words import first_sentence
 
 _MOST_RESULTS = 5
-_MOST_WORDS = 40
-"""Of a lead."""
 
 
-def lead(system: System) -> None:
-    """Draw what the system changed and why: their first sentences, of at most 40 words, and all of it in a fold."""
-    markdown(lead_text(system))
+def change(system: System) -> None:
+    """Draw why the system changed what it did: the first sentence, and all of it in a fold."""
     words = content("branch", "facts")
+    markdown(words.part("Why", why=first_sentence(system.why)))
     with st.expander(words.label("why"), type="compact"):
         _change(system, words)
-
-
-def lead_text(system: System) -> str:
-    change, why = first_sentence(system.change), first_sentence(system.why)
-    return change if len(f"{change} {why}".split()) > _MOST_WORDS else f"{change} {why}"
 
 
 def facts_panel(slug: str) -> None:
@@ -81,7 +74,7 @@ def _change(system: System, words: Content) -> None:
     change = words.label("change")
     with left:
         st.subheader(words.part("Change", parent=parent) if parent else change, anchor=False)
-        st.markdown(plain_terms(system.change))
+        st.markdown(plain_terms(f"{system.change} "))  # another text than the lead, which has the links
         if branch and system.parent:
             query = {"system": system.parent}
             page_link(branch, f"See {parent}", query, icon=":material/north_west:")

@@ -7,6 +7,7 @@ from functools import cache
 from urllib.parse import urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.settings import ASSETS
 from core.theme import Theme
@@ -86,6 +87,11 @@ def site() -> str:
     """The address of the app, as this visitor's browser has it."""
     here = urlsplit(st.context.url or "")
     return f"{here.scheme}://{here.netloc}{base_path()}" if here.netloc else base_path()
+
+
+def main_picture() -> DeltaGenerator:
+    """A container for a section's main picture, where that is no chart, drawing or table: tests look for its key."""
+    return st.container(key="atlas-picture")
 
 
 def through_page_table() -> None:

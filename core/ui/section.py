@@ -85,6 +85,11 @@ _HEADING = re.compile(r"^### (.+)$", re.MULTILINE)
 """A heading, to which Markdown would give an anchor that no link of the app uses."""
 
 
+def tab_row() -> DeltaGenerator:
+    """A row for a page's sections and controls, which wraps on a narrow screen."""
+    return st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """The page's state and the section's content, passed to the function that draws it."""
@@ -95,11 +100,17 @@ class View:
     """A slow task, run after the whole page is drawn, its link included."""
     heading: DeltaGenerator | None = None
     """The row of the page's title, on a page that draws it with its common controls."""
+    row: DeltaGenerator | None = None
+    """The row of the page's sections, with room for controls."""
 
     @property
     def title(self) -> str:
         """The section's title, as Markdown: shown in a presentation, and read by screen readers."""
         return self.words.title
+
+    def controls(self) -> DeltaGenerator:
+        """The row of the controls: the one that has the page's sections, or another."""
+        return self.row or tab_row()
 
     def say(self, part: str, /, **values: str | int | float) -> None:
         """Show a part of the content as Markdown with links of terms; ``values`` are numbers or names of the app."""
@@ -213,10 +224,14 @@ class Page:
                 first = self.sections[0].slug
                 titles = {section.slug: section.words(self.slug).title for section in self.sections}
                 groups = {slug: words.front["groups"][group] for slug, group in self.groups.items()}
-                chosen = sections(state, titles, first, groups) if len(titles) > 1 else first
+                row = view.controls()
+                with row, st.container(horizontal=True, width="content", key="atlas-tabs"):
+                    chosen = sections(state, titles, first, groups) if len(titles) > 1 else first
             state.set(tab=None if chosen == first else chosen)
             section = next(section for section in self.sections if section.slug == chosen)
-            view = replace(view, words=section.words(self.slug))
+            # alone, what stands in the row of sections is hidden, unless a section draws it
+            row = tab_row() if alone() and not view.row else row
+            view = replace(view, words=section.words(self.slug), row=row)
             with st.container(key="atlas-title"):
                 st.header(view.title, anchor=False)
             state.helps = words.front.get("help", {}) | view.words.front.get("help", {})

@@ -181,7 +181,7 @@ def _fits(spec: CheckpointSpec) -> bool:
 
 def transformer(view: View) -> None:
     state, here = view.state, models()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with view.controls():
         side = ARCHITECTURE.with_(options={side: SIDES[side] for side in here}).draw(state)
         spec = here[side]
         with st.spinner(session.waiting("loading-the-model")):

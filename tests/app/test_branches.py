@@ -63,10 +63,10 @@ def test_a_link_that_asks_for_the_impossible_gets_sentences(checkpoint_dir: Path
 
 def test_another_system_starts_afresh_and_another_section_keeps_the_text(checkpoint_dir: Path) -> None:
     at = opened("encoder", model=MODELS["encoder"])
-    at.text_area[0].set_value("the [MASK] sat").run()
+    at.text_input[0].set_value("the [MASK] sat").run()
     at.segmented_control[0].set_value("tree").run()
     at.segmented_control[0].set_value("demo").run()
-    assert at.text_area[0].value == "the [MASK] sat"
+    assert at.text_input[0].value == "the [MASK] sat"
 
 
 @pytest.mark.parametrize(

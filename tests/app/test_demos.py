@@ -191,7 +191,7 @@ def test_local_layers_are_counted() -> None:
 def test_words_are_found_in_three_orders() -> None:
     at = page("atlas-xlnet")
     assert not at.warning
-    assert at.text_area[0].value == SAMPLES[0]
+    assert at.text_input[0].value == SAMPLES[0]
     steps, seen, costs = (frame.value for frame in at.dataframe[:3])
     assert len(charts(at)) == min(len(steps), 9) + 1
     assert len(seen) == seen["its query stream attends to"].count()

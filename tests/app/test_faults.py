@@ -124,7 +124,7 @@ def test_a_tiny_memory_budget(page: str, model: str, said: str, little_memory: N
     at = opened(page, model=model)
     assert ("ATLAS_MEMORY_MB" in shown(at)) == bool(said)
     assert said in shown(at)
-    assert at.text_area[0].value
+    assert at.text_input[0].value
 
 
 def test_a_clock_that_jumps(checkpoint_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,10 +88,10 @@ def test_objectives_share_the_switch() -> None:
 def test_another_sentence_is_covered_anew_and_the_first_stays_shown() -> None:
     at = guess(pages.opened("encoder", model="minilm", cover="yes"), "rome")
     assert charts(at)
-    box = at.text_area[0]
+    box = at.text_input[0]
     first = box.value
     at = box.set_value("The sky is [MASK].").run()
     assert not charts(at)
-    at = at.text_area[0].set_value(first).run()
+    at = at.text_input[0].set_value(first).run()
     assert charts(at)
     assert "rome" in said(at)

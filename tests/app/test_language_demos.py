@@ -45,17 +45,17 @@ def test_the_example_is_answered_at_once(fill_mask_page: AppTest) -> None:
 
 def test_a_probe_is_one_click_away(fill_mask_page: AppTest) -> None:
     next(g for g in fill_mask_page.get("button_group") if g.label == "Ten probes").set_value("Syntax").run()
-    assert fill_mask_page.text_area[0].value == "I put [MASK] fork down on the table."
+    assert fill_mask_page.text_input[0].value == "I put [MASK] fork down on the table."
     assert any("determiner" in caption.value for caption in fill_mask_page.caption)
 
 
 def test_clicked_words_are_masked_and_survive_an_edit(fill_mask_page: AppTest) -> None:
-    fill_mask_page.text_area[0].set_value("The cat sat on the mat.").run()
+    fill_mask_page.text_input[0].set_value("The cat sat on the mat.").run()
     assert "click a word" in fill_mask_page.warning[0].value
     _pick(fill_mask_page, "encoder.1.mask.chips", 2)
     assert fill_mask_page.query_params["mask"][0] == "2"
     assert set(fill_mask_page.dataframe[0].value["original"]) == {"cat"}
-    fill_mask_page.text_area[0].set_value("And the cat sat on the mat.").run()
+    fill_mask_page.text_input[0].set_value("And the cat sat on the mat.").run()
     assert fill_mask_page.query_params["mask"][0] == "3"
     assert set(fill_mask_page.dataframe[0].value["original"]) == {"cat"}
 
@@ -66,7 +66,7 @@ def test_positions_outside_the_sentence_are_ignored(fill_mask_page: AppTest) -> 
 
 
 def test_markup_in_a_sentence_is_text(fill_mask_page: AppTest) -> None:
-    page = fill_mask_page.text_area[0].set_value("</script><script>alert(1)</script> [MASK]").run()
+    page = fill_mask_page.text_input[0].set_value("</script><script>alert(1)</script> [MASK]").run()
     assert "<script>" not in _html(page)
     assert "&lt;script&gt;alert(1)" in _html(page)
 

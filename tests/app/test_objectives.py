@@ -29,7 +29,7 @@ def said(at: AppTest) -> str:
 
 def key_of(at: AppTest, name: str) -> str:
     """The key of a widget, which begins with the page and the number of its state."""
-    begin, number, _ = str(at.text_area[0].key).split(".", 2)
+    begin, number, _ = str((*at.text_area, *at.text_input)[0].key).split(".", 2)
     return f"{begin}.{number}.{name}"
 
 
@@ -130,7 +130,7 @@ def test_a_phrase_is_marked_by_typing_it(page: AppTest) -> None:
 def test_ones_own_text_stays_when_the_objective_changes(page: AppTest) -> None:
     at = back(page, objective="masked", text="My own little sentence is short.")
     at.selectbox[0].set_value("causal").run()
-    assert at.text_area[0].value == "My own little sentence is short."
+    assert at.text_input[0].value == "My own little sentence is short."
     assert link(at)["text"] == "My own little sentence is short."
 
 
@@ -194,7 +194,7 @@ def test_the_order_is_the_links_until_another_text() -> None:
     assert "1. “five”; 2. “six”" in pages.shown(at)
     widget(at.button, "As sampled").click().run()
     assert "order" not in at.query_params
-    at.text_area[0].set_value("a b c").run()
+    at.text_input[0].set_value("a b c").run()
 
 
 def test_the_row_of_the_order_names_what_is_asked_once_it_was_shown() -> None:

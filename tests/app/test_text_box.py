@@ -111,7 +111,7 @@ TYPED, BARE = "My dog ate the [MASK] again.", "My dog ate the again."
 def typed() -> AppTest:
     """A session whose visitor typed a sentence under Tokenizers."""
     at = opened("tokenizers")
-    return at.text_area[0].set_value(TYPED).run()
+    return at.text_input[0].set_value(TYPED).run()
 
 
 def to(at: AppTest, page: str, **query: str) -> AppTest:
@@ -151,12 +151,12 @@ def test_a_newer_sentence_replaces_the_one_that_travelled() -> None:
     newer = "Her cat slept."
     next(box for box in at.text_input if box.label == SENTENCE_LABEL).set_value(newer).run()
     at = to(at, "tokenizers")
-    assert at.text_area[0].value == newer
+    assert at.text_input[0].value == newer
     at = to(at, "encoder")
     assert box(at, MASKED.label) == newer
 
 
 def test_a_long_text_is_no_sentence() -> None:
     at = opened("tokenizers")
-    at.text_area[0].set_value("word " * 100).run()
+    at.text_input[0].set_value("word " * 100).run()
     assert box(to(at, "encoder"), MASKED.label) == MASKED.default

@@ -98,9 +98,9 @@ def test_another_sentence_hides_its_last_word_and_an_edited_one_keeps_its_own(ch
         "catalogue", tab="beside", one="dir-tiny-bert", other="dir-tiny-bert", text="The cat sat on the mat.", mask="1"
     )
     assert "in place of “cat”" in shown(at)
-    at.text_area[0].set_value("The old cat sat on the mat.").run()
+    at.text_input[0].set_value("The old cat sat on the mat.").run()
     assert "in place of “cat”" in shown(at)
-    at.text_area[0].set_value("Once upon a time").run()
+    at.text_input[0].set_value("Once upon a time").run()
     assert "in place of “time”" in shown(at)
 
 

@@ -1,4 +1,5 @@
-"""Every section in both themes, on a telephone and presented: all can be read and used, and nothing jumps."""
+"""Every section in both themes, on a telephone and presented: all can be read and used, nothing jumps, and the main
+picture stands on the first screen."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from playwright.sync_api import Browser, ViewportSize
 from core.ui.section import pages
 from tests.browser.axe import findings
 from tests.browser.conftest import LAPTOP, TELEPHONE, WAIT_MS, Tab, new_tab, running_app, visiting
+from tests.browser.picture import first_picture
 from tests.browser.test_frame import HALL, POOR, SHIFTS
 from tests.browser.test_widths import TROUBLE
 
@@ -43,6 +45,18 @@ def test_a_section_can_be_read_and_used(themed: Tab, address: str, page: str, se
         shown = person.open(f"{path}?tab={section}" if len(pages()[page].sections) > 1 else path)
         assert findings(shown) == []
         shown.wait_for_function(f"() => !({TROUBLE})([]).length")
+
+
+@pytest.mark.parametrize(("size", "most"), [(LAPTOP, 400), (TELEPHONE, 700)], ids=["desk", "telephone"])
+@pytest.mark.parametrize(("page", "section"), SECTIONS)
+def test_a_sections_main_picture_stands_on_the_first_screen(
+    themed: Tab, address: str, page: str, section: str, size: ViewportSize, most: int
+) -> None:
+    themed.page.set_viewport_size(size)
+    path = "/" if page == "home" else f"/{page}"
+    with visiting(themed, address) as person:
+        shown = person.open(f"{path}?tab={section}" if len(pages()[page].sections) > 1 else path)
+        assert first_picture(shown).y <= most
 
 
 @pytest.mark.parametrize(("page", "section"), SECTIONS)

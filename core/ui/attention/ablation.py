@@ -49,7 +49,7 @@ STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Que
 
 def head_ablation(view: View) -> None:
     state = view.state
-    spec = draw_model(state)
+    spec = draw_model(view)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         task = draw_task(spec, state)
         text = draw_input(spec, state)

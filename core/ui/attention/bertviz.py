@@ -52,12 +52,14 @@ _FRAME_LIMIT = 1_100
 
 def bertviz_views(view: View) -> None:
     state = view.state
-    spec = draw_model(state)
-    drawing = cast(Drawing, DRAWING.draw(state))
+    spec = draw_model(view)
     fewer = sum(bool(state.integers(param.name)) for param in (LAYERS, HEADS))
     chosen = chosen_text(spec, state, also=fewer)
+    with chosen.row or st.container():
+        drawing = cast(Drawing, DRAWING.draw(state))
     trace = chosen.trace(vectors=drawing == "neuron")
-    attention_map = chosen_map(trace, state)
+    with chosen.row or st.container():
+        attention_map = chosen_map(trace, state)
     with chosen.menu or st.container():
         layers = _shown(LAYERS, attention_map.layers, f"{spec.slug}.{attention_map.kind}", view)
         heads = _shown(HEADS, attention_map.heads, f"{spec.slug}.{attention_map.kind}", view)
@@ -68,7 +70,6 @@ def bertviz_views(view: View) -> None:
     drawn = page(first)
     tag = f"{spec.slug}.{attention_map.kind}"
     selection = Selection(state, attention_map.query_tokens, special=attention_map.special_queries, tag=tag)
-    selection.chips(view.words.label("queries"), accent=spec.branch)
     height = partial(bertviz.height, attention_map, drawing, layers=len(layers), heads=len(heads))
     framed(
         drawn,
@@ -76,6 +77,7 @@ def bertviz_views(view: View) -> None:
         alt=view.words.part("Alt", view=DRAWING.options[drawing].lower(), model=spec.name),
         whole=(bertviz.WIDTHS[drawing], height(bare=True)),
     )
+    selection.chips(view.words.label("queries"), accent=spec.branch)
     selection.frame()
     _limit(attention_map, drawing, view, layers=len(layers), heads=len(heads))
     view.try_and_notice(drawing)

@@ -37,7 +37,7 @@ from core.ui.glossary import plain_terms, sentences
 from core.ui.heads.panel import HEAD, LAYER
 from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, task_names, text_part
 from core.ui.links import PageState, instead
-from core.ui.page import accent, plain, theme
+from core.ui.page import accent, main_picture, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -60,7 +60,7 @@ STEPS = Component("block", Click, uses=("dom",))
 
 
 def inside(view: View) -> None:
-    spec = setup.draw_model(view.state)
+    spec = setup.draw_model(view)
     with sentences():
         with st.container(horizontal=True, vertical_alignment="bottom"):
             task = draw_task(spec, view.state)
@@ -107,9 +107,10 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
         shown = click.step
     slot.set(shown)
     selection = Selection(state, block.tokens, special=block.special, tag=f"{spec.slug}.{side}")
-    selection.chips(view.words.label("tokens"), accent=spec.branch)
-    left, right = st.columns([1.2, 1.9], gap="medium")
-    with left:
+    picture = st.container()
+    selection.chips(view.words.label("tokens"), accent=spec.branch)  # before the picture, which shows what is clicked
+    left, right = picture.columns([1.2, 1.9], gap="medium")
+    with left, main_picture():
         label = f"Steps of layer {block.layer + 1} of {block.layers}, {spec.name}, {block.side}"
         data = component_data(block.steps, hang, chosen=shown, label=label)
         STEPS.draw(key, data | {"accent": accent(spec.branch)})

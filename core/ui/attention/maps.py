@@ -100,15 +100,13 @@ _SIGNED = ("heads", "layers", "texts", "models")
 
 
 def one_head(view: View) -> None:
-    state, row = view.state, st.container(horizontal=True, vertical_alignment="bottom", gap="small")
-    with row:
-        spec = draw_model(state)
+    state, spec = view.state, draw_model(view)
     chosen = chosen_text(spec, state, also=differing(state, VIEW))
     trace = chosen.trace()
     opens = opening(spec)
     if opens is not None and (chosen.text, chosen.second) != (opens.text, ""):
         opens = None
-    heads_panel(trace, state, spec.branch, row, chosen.menu, opens)
+    heads_panel(trace, state, spec.branch, chosen.row or st.container(), chosen.menu, opens)
     config = session.checkpoint(spec.slug).model.config
     _shared_keys(config, view)
     if (kinds := getattr(config, "attention_layers", None)) and trace.decoder is not None:
@@ -147,13 +145,12 @@ def _local(attention_map: AttentionMap, kinds: tuple[str, ...], window: int, vie
 
 def all_maps(view: View) -> None:
     state = view.state
-    spec = draw_model(state)
-    # The menu is below the text; its value in this run is known before it is drawn.
+    spec = draw_model(view)
+    # The menu is beside the text; its value in this run is known before it is drawn.
     flowing = TOGETHER.standing(state) == "flow"
     chosen = chosen_text(spec, state, most=combine.MOST_FOR_FLOW if flowing else None)
     trace = chosen.trace()
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    with row:
+    with chosen.row or st.container():
         attention_map = chosen_map(trace, state)
         together = TOGETHER.draw(state)
         shown = _shown(together, attention_map, chosen, view)
@@ -171,8 +168,6 @@ def all_maps(view: View) -> None:
     tokens = len(shown.query_tokens)
     tag = f"{spec.slug}.{attention_map.kind}.{together}"
     selection = Selection(state, shown.query_tokens, special=shown.special_queries, tag=tag)
-    with row:
-        selection.chips(view.words.label("queries"), accent=spec.branch)
     framed(
         page(appearance, layer, head),
         height=grid.height(shown),
@@ -180,6 +175,7 @@ def all_maps(view: View) -> None:
             "Alt", shown=TOGETHER.options[together], layers=shown.layers, heads=shown.heads, tokens=tokens
         ),
     )
+    selection.chips(view.words.label("queries"), accent=spec.branch)
     selection.frame()
     view.try_and_notice(together)
     if shown.note:

@@ -56,13 +56,12 @@ Grid = NDArray[np.floating]
 def roles(view: View) -> None:
     """Draw the section."""
     state, words = view.state, view.words
-    spec = draw_model(state)
+    spec = draw_model(view)
     banks = [name for name in (rolefiles.SHIPPED, rolefiles.UD) if rolefiles.best_relations(spec.slug, name)]
     scores = _scores(spec)
     if not (banks or scores):
         info(words.part("Unmeasured", model=spec.name, slug=spec.slug))
         return
-    view.say("Intro")
     banked = TREEBANK.with_(default=banks[0] if banks else rolefiles.SHIPPED)
     bank = banked.standing(state) if len(banks) > 1 else banked.default
     by_relation = rolefiles.best_relations(spec.slug, bank)
@@ -76,9 +75,10 @@ def roles(view: View) -> None:
     counts = by_relation.get(role)
     grid: Grid = scores[role] if counts is None else counts.right / counts.n
     layer, head = (int(at) for at in np.unravel_index(int(grid.argmax()), grid.shape))
-    _say_best(view, role, counts, grid, layer, head)
     _sentence(view, spec, role, counts, layer, head)
+    _say_best(view, role, counts, grid, layer, head)
     view.try_and_notice("relation" if counts else role)
+    view.say("Intro")
     _heads(view, spec, role, grid, layer, head)
     if by_relation:
         other = rolefiles.UD if bank == rolefiles.SHIPPED else rolefiles.SHIPPED

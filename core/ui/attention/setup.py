@@ -19,11 +19,13 @@ from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
 from core.ui.param import Carried, Model, Text, menu_names
 from core.ui.picker import SOURCES
+from core.ui.section import View
 
 MODEL = Model(
     name="model",
     first="attention",
-    width=410,
+    width=250,
+    hide_label=True,
     resets=("layer", "head", "map", "token", "task", "off", "side", "step", "layers", "heads", "on", "open"),
 )
 INPUT = Text(name="asked", label="Text", most=600)
@@ -35,7 +37,8 @@ def models() -> dict[str, CheckpointSpec]:
     return MODEL.offered()
 
 
-def draw_model(state: PageState) -> CheckpointSpec:
+def draw_model(view: View) -> CheckpointSpec:
+    """Draw the menu of models in the row of sections."""
     specs = models()
     short = menu_names(specs.values())
     names = {
@@ -48,7 +51,8 @@ def draw_model(state: PageState) -> CheckpointSpec:
         )
         for slug, spec in specs.items()
     }
-    return specs[MODEL.with_(options=names, default=usual_model(specs)).draw(state)]
+    with view.controls():
+        return specs[MODEL.with_(options=names, default=usual_model(specs)).draw(view.state)]
 
 
 def usual_model(specs: dict[str, CheckpointSpec]) -> str:

@@ -86,6 +86,7 @@ def draw_step(
         sparse: whether the model computes no score where the mask forbids one.
     """
     step, state = block.steps[at], view.state
+    picture = st.container()
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap=None):
             st.subheader(step.name[:1].upper() + step.name[1:], anchor=False)
@@ -101,9 +102,10 @@ def draw_step(
                 slug = wires[to].slug if there else ""
                 st.button(label, key=state.key(f"block.{label}"), disabled=not there, on_click=slot.set, args=(slug,))
     words = step_text(step)
-    st.markdown(f":small[{words.text} {plain(step.note)}]")
     shown = _shown(block, step, head, f"head {head + 1} of {heads}" if heads > 1 else "", sparse)
-    _picture(shown, spec, selection, view)
+    with picture:
+        _picture(shown, spec, selection, view)
+    st.markdown(f":small[{words.text} {plain(step.note)}]")
     left, right = st.columns([1, 1.15], vertical_alignment="center")
     left.latex(step.formula)
     right.caption("; ".join(f"${latex}$ {meaning}" for latex, meaning in words.symbols) + ".")

@@ -42,7 +42,7 @@ from core.ui.chips import token_chips
 from core.ui.demos.cover import SENTENCE_CHARS, switch, uncovered, verdict, words_shared
 from core.ui.glossary import info, warning
 from core.ui.links import PageState
-from core.ui.page import accent, plain, theme
+from core.ui.page import accent, main_picture, plain, theme
 from core.ui.panel import chart, offer_chart, offer_table
 from core.ui.param import Carried, Choice, Text, menu_names
 from core.ui.picker import nothing_runs
@@ -241,14 +241,13 @@ SAMPLES = {
     "A capital": "The capital of France is Paris.",
     "A dog": "The dog ran into the garden and barked at the cat.",
 }
-LEFT = Choice(name="one", label="First model", options={}, width=335)
-RIGHT = Choice(name="other", label="Second model", options={}, width=335)
+LEFT = Choice(name="one", label="First model", options={}, width=280, hide_label=True)
+RIGHT = Choice(name="other", label="Second model", options={}, width=280, hide_label=True)
 TASK = Choice(name="task", label="Task", options={}, width=270)
 TEXT = Text(
     name="text",
     label="Sentence",
     default=next(iter(SAMPLES.values())),
-    height=68,
     samples=SAMPLES,
     placeholder="A sentence",
     hide_label=True,
@@ -277,10 +276,12 @@ def side_by_side(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = TEXT.draw(state)
     words = split(clean(text, MAX_CHARS))
+    answers_place = st.container()
     masked = _masked(words, pair, state)
     answers = [_answer_or_reason(spec, text, masked, task) for spec in pair]
     if _uncovered(state, pair, answers, words, masked, (text, task)):
-        draw_answers(view, pair, answers, words, masked)
+        with answers_place, main_picture():
+            draw_answers(view, pair, answers, words, masked)
         if pair[0] is not pair[1] and all(isinstance(answer, Filled) for answer in answers):
             _costs(view, pair)
     if others := [spec.name for spec in models if not spec.family.does]:

@@ -23,9 +23,7 @@ SAMPLES = {
     "Two halves": "The door is open and the guests are here.",
     "A fact": "Each cell has a membrane that controls what goes in and out.",
 }
-TEXT = Text(
-    name="text", label="A sentence or two", default=SAMPLES["A sentence"], height=68, samples=SAMPLES, sentence="plain"
-)
+TEXT = Text(name="text", label="A sentence or two", default=SAMPLES["A sentence"], samples=SAMPLES, sentence="plain")
 TASK = Choice(name="task", label="Adapters for", options={}, style="row")
 
 

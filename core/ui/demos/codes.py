@@ -26,7 +26,6 @@ PASSAGE = Text(
     name="passage",
     label="Which code fits this text?",
     default="The castle is in the north of Germany. It was built in 1240.",
-    height=68,
 )
 FEW = LENGTH.with_(high=80)
 """New tokens under each code."""

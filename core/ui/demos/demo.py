@@ -133,7 +133,14 @@ class DemoView(View):
         panel.draw(self.state, **select(panel.key(self.state)))
 
     def predictions(
-        self, slug: str, shown: Sequence[Prediction], across: int, *, most: int = 9, rows: Rows | None = None
+        self,
+        slug: str,
+        shown: Sequence[Prediction],
+        across: int,
+        *,
+        most: int = 9,
+        rows: Rows | None = None,
+        titled: bool = True,
     ) -> None:
         """Draw bars of several predictions on one scale, and a table of all; the label ``slug`` names it.
 
@@ -141,6 +148,7 @@ class DemoView(View):
             across: figures per row.
             most: how many are drawn; the table has all.
             rows: of the table; by default one for each prediction.
+            titled: whether each has its title above it.
         """
         scale = max(prediction.top.probabilities[0] for prediction in shown)
         columns: Sequence[Any] = ()
@@ -148,7 +156,8 @@ class DemoView(View):
             if number % across == 0:
                 columns = st.columns(across, gap="medium")
             with columns[number % across]:
-                st.caption(plain(title))
+                if titled:
+                    st.caption(plain(title))
                 key = self.state.key(f"predictions.{slug}.{number}")
                 alt = bars_alt(top.tokens, top.probabilities, title)
                 chart(

@@ -31,12 +31,11 @@ TEXT = Text(
     name="text",
     label="Sentence",
     default="The capital of France is [MASK].",
-    height=68,
     hide_label=True,
     sentence="any",
 )
 TOP_K = 6
-_IN_A_ROW = 3
+_IN_A_ROW = 2
 _PIECES = 3
 """Continuations of words from which on a text may be of another language."""
 
@@ -45,34 +44,41 @@ def draw_predictions(view: DemoView) -> None:
     spec, state = view.spec, view.state
     if spec.offers("languages"):
         view.note("Languages")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with view.controls():
         text = TEXT.with_(placeholder=view.words.label("placeholder")).draw(state, tag="mask")
         marked = sample_pills(state, "Ten probes", {probe.name: (probe.text,) for probe in PROBES}, TEXT, tag="mask")
         covered = switch(state)
     if marked is not None:
         view.note("Probe", probe=marked, asks=next(probe.asks for probe in PROBES if probe.name == marked))
+    left, right = st.columns([3, 2], gap="medium")
     with sentences():
-        tokens = view.computed("", prepare, text).tokens
-        mask = str(view.checkpoint.tokenizer.mask_token)
-        slot = masked_in(state, tokens)
-        if state.arrived and not slot.get() and all(token.piece != mask for token in tokens):
-            slot.set(last_word(tokens))  # a sentence without a mask arrives: it opens with an answer, too
-        masked = mask_chips(
-            tokens,
-            slot,
-            accent=spec.branch,
-            label=view.words.label("chips"),
-            held=[i for i, token in enumerate(tokens) if token.special and token.piece == mask],
-        )
-        sentence = view.computed("", prepare, text, masked)
-        predictions = view.computed("predicting", predict, sentence, TOP_K)
-        for note in sentence.notes:
-            st.caption(plain(note))
-        if spec.card is not None and not spec.offers("languages") and _in_pieces(tokens):
-            view.note("English", model=plain(spec.name))
+        with right:
+            tokens = view.computed("", prepare, text).tokens
+            mask = str(view.checkpoint.tokenizer.mask_token)
+            slot = masked_in(state, tokens)
+            if state.arrived and not slot.get() and all(token.piece != mask for token in tokens):
+                slot.set(last_word(tokens))  # a sentence without a mask arrives: it opens with an answer, too
+            masked = mask_chips(
+                tokens,
+                slot,
+                accent=spec.branch,
+                label=view.words.label("chips"),
+                held=[i for i, token in enumerate(tokens) if token.special and token.piece == mask],
+            )
+            sentence = view.computed("", prepare, text, masked)
+            predictions = view.computed("predicting", predict, sentence, TOP_K)
+            for note in sentence.notes:
+                st.caption(plain(note))
+            if spec.card is not None and not spec.offers("languages") and _in_pieces(tokens):
+                view.note("English", model=plain(spec.name))
         judge = judge_of(sentence.tokens, predictions)
-        if view.uncovered(label(predictions), judge, sentence.text, sentence.positions, on=covered):
-            _pictures(view, sentence, predictions)
+        with left:
+            shown = view.uncovered(label(predictions), judge, sentence.text, sentence.positions, on=covered)
+            if shown:
+                _bars(view, sentence, predictions)
+        if shown:
+            with right:
+                _refilled(view, sentence, predictions)
             view.try_and_notice()
             _all_probes(view)
     view.how_it_works()
@@ -85,12 +91,16 @@ def _in_pieces(tokens: Sequence[Token]) -> bool:
     return pieces >= _PIECES and 2 * pieces >= len(words) - pieces
 
 
-def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
-    """Draw the sentence with the top predictions filled in, and bars for each mask."""
+def _refilled(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
+    """Draw the sentence with the top predictions filled in."""
     line = f"font-weight:600;border-bottom:3px solid {view.accent};padding:0 .1em"
     parts = refill(view.checkpoint, sentence, predictions)
     refilled = [(part.text, "" if part.position is None else line) for part in parts]
     st.html(paragraph(refilled, "font-size:1.25rem;line-height:1.6;margin:.2rem 0 .4rem"))
+
+
+def _bars(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
+    """Draw bars for each mask."""
     shown = []
     for number, prediction in enumerate(predictions, 1):
         token = sentence.tokens[prediction.position]
@@ -98,7 +108,7 @@ def _pictures(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPr
         name = f"Mask {number}, in place of “{original}”" if original else f"Mask {number}"
         columns: dict[str, object] = {"mask": number, "token": prediction.position + 1, "original": original}
         shown.append(Prediction(f"{name} (token {prediction.position + 1})", prediction, columns))
-    view.predictions("predictions", shown, max(2, min(_IN_A_ROW, len(shown))))
+    view.predictions("predictions", shown, min(_IN_A_ROW, len(shown)), titled=len(shown) > 1 or bool(original))
 
 
 def _all_probes(view: DemoView) -> None:

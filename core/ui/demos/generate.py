@@ -16,7 +16,7 @@ from core.ui.demos.cover import STEP, step_of, switch, token_verdict, walk
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
 from core.ui.demos.demo import Demo, DemoView, sample_pills
 from core.ui.glossary import sentences, warning
-from core.ui.page import plain
+from core.ui.page import main_picture, plain
 from core.ui.param import Text, settings_popover
 from core.ui.slot import Slot
 
@@ -31,7 +31,6 @@ TEXT = Text(
     name="text",
     label="Prompt",
     default=DEFAULT_TEXT,
-    height=68,
     hide_label=True,
     placeholder="The model continues from here",
     sentence="plain",
@@ -47,7 +46,7 @@ def draw_generation(view: DemoView) -> None:
         label, token = next(iter(codes.items()))
         others = ", ".join(other for other in codes.values() if other != token)
         view.note("Code", code=plain(label), others=plain(others))
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with view.controls():
         prompt = TEXT.draw(state, tag="prompt")
         samples = {name: (text,) for name, text in SAMPLES.items()}
         sample_pills(state, "Prompts to try", samples, TEXT, tag="prompt")
@@ -57,26 +56,38 @@ def draw_generation(view: DemoView) -> None:
         decoding = decoding_controls(state, length)
         covered = switch(state)
     forced = steps.by_hand(state, (spec.slug, prompt))
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        buttons = st.container(horizontal=True, vertical_alignment="center")
+        places = buttons, main_picture().empty()
     with sentences():
         try:
-            run = _generate(view, prompt, decoding, forced, covered)
+            run = _generate(view, prompt, decoding, forced, covered, places)
         except OutOfRange as error:
             if not forced.get():
                 raise
             warning(f"{error} {view.words.label('dropped')}", icon=":material/info:")
             forced.set(())
-            run = _generate(view, prompt, decoding, forced, covered)
+            run = _generate(view, prompt, decoding, forced, covered, places)
         if run.path:
-            (_guessed if covered else _explored)(view, run, decoding, forced)
+            if covered:
+                with left:
+                    _guessed(view, run, decoding, forced)
+            else:
+                _explored(view, run, decoding, forced, left, right)
     decoding_link(spec.slug, prompt)
 
 
 def _generate(
-    view: DemoView, prompt: str, decoding: Decoding, forced: Slot[steps.Ids], covered: bool
+    view: DemoView,
+    prompt: str,
+    decoding: Decoding,
+    forced: Slot[steps.Ids],
+    covered: bool,
+    places: tuple[DeltaGenerator, DeltaGenerator],
 ) -> steps.Generation:
-    """The generation from ``forced``, drawn while it grows unless it is covered."""
-    checkpoint = view.checkpoint
-    buttons, placeholder = st.container(horizontal=True, vertical_alignment="center"), st.empty()
+    """The generation from ``forced``, drawn while it grows unless it is covered; ``places`` of buttons and text."""
+    checkpoint, (buttons, placeholder) = view.checkpoint, places
     draw_text = steps.text_in(placeholder, prompt, view.spec.branch)
     run = steps.grown(
         view.state,
@@ -114,14 +125,23 @@ def _buttons(view: DemoView, row: DeltaGenerator, run: steps.Generation, forced:
             view.note("By hand", step=len(forced.get()))
 
 
-def _explored(view: DemoView, run: steps.Generation, decoding: Decoding, forced: Slot[steps.Ids]) -> None:
+def _explored(
+    view: DemoView,
+    run: steps.Generation,
+    decoding: Decoding,
+    forced: Slot[steps.Ids],
+    left: DeltaGenerator,
+    right: DeltaGenerator,
+) -> None:
     """Draw the generated tokens as chips, the alternatives of one step, and a table of all steps."""
     state, branch, path = view.state, view.spec.branch, run.path
     tokens = describe(view.checkpoint.tokenizer, [s.token.id for s in path])
     step = step_of(state, len(path), run.wanted)
-    at = steps.step_chips(path, tokens, step, branch, len(forced.get()) - 1)
-    st.caption(f"{view.words.part('Tokens', tokens=len(path))} {run.ended(view.spec.name)}")
-    steps.continue_from(state, forced, path, at, decoding, branch)
+    with left:
+        at = steps.step_chips(path, tokens, step, branch, len(forced.get()) - 1)
+        st.caption(f"{view.words.part('Tokens', tokens=len(path))} {run.ended(view.spec.name)}")
+    with right:
+        steps.continue_from(state, forced, path, at, decoding, branch)
     steps.beams_table(run.steps, at)
     view.try_and_notice()
     greedy = decoding.strategy == "greedy"

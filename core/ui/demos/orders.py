@@ -31,7 +31,7 @@ SAMPLES = (
     "Once upon a time there was a king who had three sons.",
     "In winter the river is covered with ice.",
 )
-TEXT = Text(name="text", label="Sentence", default=SAMPLES[0], height=68, hide_label=True, sentence="plain")
+TEXT = Text(name="text", label="Sentence", default=SAMPLES[0], hide_label=True, sentence="plain")
 WORDS = Carried(name="words", label="Prediction order", as_=link.Integers(high=599, most=64))
 FED = Choice(
     name="fed",

@@ -19,7 +19,6 @@ TEXT = Text(
     name="text",
     label="Sentence",
     default="The king gave a great feast for all of his friends, and they thanked him.",
-    height=68,
     hide_label=True,
     sentence="plain",
 )

@@ -31,7 +31,7 @@ from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_
 from core.ui.demos.demo import Demo, DemoView, Menu, every_sample, paragraph, sample_pills, task_samples, underlined
 from core.ui.glossary import sentences
 from core.ui.links import page_link
-from core.ui.page import plain, theme
+from core.ui.page import main_picture, plain, theme
 from core.ui.param import Choice, Integer, Seed, Text, differing, settings_popover
 from core.ui.picker import interval
 from core.ui.selection import clicks
@@ -147,7 +147,6 @@ def attention_panel(
         The weights (T, S) of the chosen layer and head, and their names.
     """
     layers, heads = alignment.weights.shape[:2]
-    st.subheader(view.words.label("alignment"), anchor=False)
     with menu, st.container(horizontal=True):
         layer = LAYER.with_(options=range(layers + 1), high=layers).draw(view.state)
         head = HEAD.with_(options=range(heads + 1), high=heads).draw(view.state)
@@ -166,6 +165,7 @@ def attention_panel(
         "label": view.words.label("rows"),
     }
     ROWS.draw(key, data)
+    st.caption(view.words.label("alignment"))
     return weights, f"{f'layer {layer}' if layer else 'all layers'}, {f'head {head}' if head else 'all heads'}"
 
 
@@ -196,21 +196,21 @@ def _chip(token: Token, about: str) -> dict[str, Any]:
 
 
 NO_CORRUPTION = "none"
-TASK = Choice(name="task", label="Task", options={}, width=290)
+TASK = Choice(name="task", label="Task", options={}, width=250, hide_label=True)
 DAMAGE = Choice(
     name="damage",
     label="Corruption",
     options={kind: kind for kind in (*EVERYDAY, *CORRUPTIONS, *NOISES, NO_CORRUPTION)},
     width=230,
 )
-TEXT = Text(name="text", label="Source text", height=72)
+TEXT = Text(name="text", label="Source text", hide_label=True)
 SEED = Seed(again="Corrupt again")
 
 
 def draw_rewriting(view: DemoView) -> None:
     state, checkpoint = view.state, view.checkpoint
     offered = {task.slug: task for task in tasks(checkpoint)}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with view.controls():
         names = {slug: task.label for slug, task in offered.items()}
         choice = TASK.with_(options=names)
         task = offered[choice.draw(state, tag=view.spec.slug) if len(names) > 1 else choice.value(state)]
@@ -230,16 +230,21 @@ def draw_rewriting(view: DemoView) -> None:
         decoding = decoding_controls(state, length)
         covered = switch(state)
         rate = next((control.draw(state, tag=kind) / 100 for control in rates), None)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        typed = box.draw(state, tag=task.slug)
-        source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind, rate)
+    typed = box.draw(state, tag=task.slug)
+    source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind, rate)
     original = clean(typed, MAX_CHARS)
     request = translate.prepare(checkpoint, source, task.slug)
     for remark in remarks(checkpoint.tokenizer, source, request.tokens):
-        left.caption(plain(remark))
+        st.caption(plain(remark))
+    left, right = st.columns([5, 2], gap="medium")
     with right:
         run, shown = _generate(view, request, source, decoding, covered, None if kind == NO_CORRUPTION else original)
+    ids = tuple(step.token.id for step in run.path)
+    align = view.computed("", translate.align, request, ids) if shown and ids else None
+    if align is not None:
+        with left, main_picture():
+            step = step_of(state, len(run.path), run.wanted)
+            read = step, *attention_panel(view, align, step, menu)
     if shown and run.steps:
         output = run.steps[-1].text
         if task.respells:
@@ -250,9 +255,8 @@ def draw_rewriting(view: DemoView) -> None:
             parts = [(part, underlined(view.accent) if span else "") for part, span in filled(request.text, output)]
             st.html(paragraph(parts, "margin:0", "The text with the generated spans"))
         _routes(view, source, task, output, decoding)
-        if run.path:
-            ids = tuple(step.token.id for step in run.path)
-            _explore(view, task, run, view.computed("", translate.align, request, ids), decoding, menu)
+        if align is not None:
+            _explore(view, task, run, align, read, decoding)
     _bleu(view)
     _study(view)
     scaled = not view.spec.offers("unscaled attention")
@@ -308,10 +312,7 @@ def _generate(
     """
     state, checkpoint, task = view.state, view.checkpoint, request.task.slug
     forced = steps.by_hand(state, (request.text, task))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.html('<p style="margin:0;font-size:.875rem">Output</p>', width="content")
-        stop = st.empty()
-    placeholder, buttons = st.empty(), st.empty()
+    placeholder, buttons, stop = st.empty(), st.empty(), st.empty()
     style = f"font-size:1.3rem;line-height:1.6;border-left:4px solid {view.accent};margin:0;padding-left:.8rem"
 
     def draw_text(text: str, growing: bool) -> None:
@@ -341,12 +342,15 @@ def _generate(
 
 
 def _explore(
-    view: DemoView, task: Task, run: steps.Generation, alignment: Alignment, decoding: Decoding, menu: DeltaGenerator
+    view: DemoView,
+    task: Task,
+    run: steps.Generation,
+    alignment: Alignment,
+    read: tuple[Slot[int], figures.Weights, str],
+    decoding: Decoding,
 ) -> None:
-    """Draw the cross-attention of each generated token, and its alternatives."""
-    state = view.state
-    step = step_of(state, len(run.path), run.wanted)
-    weights, which = attention_panel(view, alignment, step, menu)
+    """Draw the alternatives of a generated token, and the cross-attention of all."""
+    state, (step, weights, which) = view.state, read
     at, (_, text, slug, *_) = step.get() - 1, run.wanted
     steps.continue_from(state, steps.by_hand(state, (text, slug)), run.path, at, decoding, view.spec.branch)
     steps.beams_table(run.steps, at)

@@ -61,15 +61,14 @@ def draw_sparse(view: DemoView) -> None:
     config = view.checkpoint.model.config
     positions, own_block = int(config.max_position_embeddings), int(getattr(config, "block_size", 64))
     nearest = min(BLOCK_SIZES, key=lambda size: abs(size - own_block))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with view.controls():
         sample, length = text_controls(view, positions)
         block = BLOCK.with_(default=nearest).draw(view.state)
-        count = view.control(RANDOM)
         layers, heads = int(config.num_hidden_layers), int(config.num_attention_heads)
         shown = (LAYER.with_(high=layers), HEAD.with_(high=heads))
-        values = view.settings(WINDOW_BLOCKS, GLOBAL, SEED, *shown)
+        values = view.settings(RANDOM, WINDOW_BLOCKS, GLOBAL, SEED, *shown)
     layer, head = values["layer"] - 1, values["head"] - 1
-    sparsity = Sparsity(block, values["window"], values["global"], count, values["seed"])
+    sparsity = Sparsity(block, values["window"], values["global"], values["random"], values["seed"])
     long, clue = long_text(view, sample, length)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
@@ -189,7 +188,7 @@ START = Toggle(name="start", label="First token global", default=True)
 def draw_window(view: DemoView) -> None:
     checkpoint = view.checkpoint
     layers, _, positions = shape_of(checkpoint.model)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with view.controls():
         sample, length = text_controls(view, positions)
         side = SIDE.with_(options=layout.SIDES, default=sides_of(checkpoint.model)[0]).draw(view.state)
         words = view.control(WORDS)

@@ -29,7 +29,6 @@ TEXT = Text(
     name="text",
     label="Sentence",
     default="Once upon a time there was a king who had three sons.",
-    height=68,
     hide_label=True,
     sentence="plain",
 )

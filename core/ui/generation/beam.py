@@ -33,7 +33,7 @@ DEPTH = Integer(name="depth", label="Steps", default=8, low=1, high=24, width=11
 def beam_search(view: View) -> None:
     """Draw controls, tree and results."""
     state, chosen = view.state, setup(view, length=False, prompt=view.words.label("prompt"))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with chosen.row:
         beams, depth = BEAMS.draw(state), DEPTH.draw(state)
     decoding = replace(chosen.common, strategy="beam", beams=beams, max_new_tokens=depth, seed=0)
     tree = _tree(chosen, decoding)

@@ -21,6 +21,7 @@ from core.ui.generation.colored import LOOKS, bits_legend, drafted_html, drafted
 from core.ui.generation.setup import MODEL, SHARED, Setup, setup
 from core.ui.glossary import plain_terms
 from core.ui.job import job
+from core.ui.page import main_picture
 from core.ui.panel import offer_table
 from core.ui.param import Choice, Integer, Real, differing
 from core.ui.section import Section, View
@@ -73,7 +74,7 @@ def speculative_decoding(view: View) -> None:
             f"{chosen.spec.name} has no draft model that shares its tokens. "
             + (f"Choose under “Live model”: {', '.join(able)}." if able else "A checkpoint with a draft model works.")
         )
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with chosen.row:
         ahead = AHEAD.draw(state)
         temperature = TEMPERATURE.draw(state) if HOW.draw(state) == "sample" else None
     start, common = chosen.start(), chosen.common
@@ -90,11 +91,12 @@ def speculative_decoding(view: View) -> None:
     )
     with chosen.menu:
         coloring = LOOK.draw(state)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        bits_legend(coloring)
+    with chosen.row:
         button = st.empty()  # above the text, which moves what is below it while it grows
-    placeholder = st.empty()
+    with main_picture():
+        placeholder = st.empty()
     st.html(drafted_legend(coloring))
+    bits_legend(coloring)
     drafted = _text(chosen, run, placeholder, button)
     if drafted is None:
         return

@@ -31,10 +31,11 @@ MODEL = param.Model(
     needs=("generates",),
     first="generation",
     resets=("task", "step"),
-    width=260,
+    width=240,
+    hide_label=True,
 )
-TASK = param.Choice(name="task", label="Task", options={}, width=230)
-TEXT = param.Text(name="text", label="Prompt", default=PROMPT, height=68)
+TASK = param.Choice(name="task", label="Task", options={}, width=230, hide_label=True)
+TEXT = param.Text(name="text", label="Prompt", default=PROMPT)
 LENGTH = param.Integer(name="length", label="New tokens", default=24, low=1, high=1_000, limit="max_new_tokens")
 SEED = param.Seed()
 PENALTY = param.Real(name="penalty", label="Repetition penalty", default=1.0, low=0.5, high=3.0, step=0.1, style="box")
@@ -61,6 +62,8 @@ class Setup:
     text: str
     task: str | None
     """The task of an encoder-decoder; None for a decoder."""
+    row: DeltaGenerator
+    """Between the prompt and the menu of settings, for controls of a section."""
     menu: DeltaGenerator
     """The menu of settings, for those of a section."""
     common: Decoding
@@ -100,14 +103,14 @@ def setup(view: View, *, length: bool = True, also: int = 0, prompt: str = PROMP
         settings: whether those of decoding change anything.
     """
     state = view.state
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        container = st.container(width="stretch")
+    with view.controls():
         spec = MODEL.offered()[MODEL.here().draw(state)]
         task, sample = _task(spec, state, prompt)
-        menu, common = _settings(state, length, also) if settings else (container, Decoding())
-    with container:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         text = _text(state, sample, task, prompt)
-    return Setup(view, spec, text, task, menu, common)
+        row = st.container(horizontal=True, vertical_alignment="bottom", width="content", gap="small")
+        menu, common = _settings(state, length, also) if settings else (row, Decoding())
+    return Setup(view, spec, text, task, row, menu, common)
 
 
 def number_control(name: str, number: Number, **fields: Any) -> param.Control[Any]:

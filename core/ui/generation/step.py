@@ -51,7 +51,7 @@ def one_step(view: View) -> None:
     cards, _ = parse_cards(state.words(RULES.name))
     along = ALONG.with_(options={str(number): card.name for number, card in enumerate(cards, 1)})
     chosen = setup(view, also=len(_standing(state, wanted)) + differing(state, along))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with chosen.row:
         rule, value = _rule(view)
         guess_first = switch(state)
     with chosen.menu:
@@ -64,7 +64,7 @@ def one_step(view: View) -> None:
     checkpoint = session.checkpoint(chosen.spec.slug)
     tokens = describe(checkpoint.tokenizer, [step.token.id for step in path])
     step = step_of(state, len(path), (chosen.key, card.name))
-    at, shown = step.get() - 1, True
+    at, shown, bars = step.get() - 1, True, st.container()
     if guess_first:
         shown = _guessed(chosen, card, path, at)
         walk(step, len(path), "token")
@@ -74,7 +74,8 @@ def one_step(view: View) -> None:
         return
     ids = [step.token.id for step in path[:at]]
     start = chosen.start()
-    _pictures(chosen, apply_at(checkpoint, start, ids, rule, value, first), path[at])
+    with bars:
+        _pictures(chosen, apply_at(checkpoint, start, ids, rule, value, first), path[at])
     view.try_and_notice(rule)
     numbers = [(other, value if other == rule else number.start) for other, (_, number) in PROCESSORS.items()]
     _every_rule(view, summarize_rules(checkpoint, start, ids, numbers), at)

@@ -31,6 +31,7 @@ from core.ui.generation.streaming import Canvas, generate_all
 from core.ui.glossary import terms
 from core.ui.grid import Column, Grid
 from core.ui.links import PageState, instead, take_up
+from core.ui.page import main_picture
 from core.ui.panel import offer_table
 from core.ui.param import Choice, differing
 from core.ui.section import Section, View
@@ -48,15 +49,15 @@ def strategies(view: View) -> None:
     cards, refused = parse_cards(state.words(RULES.name))
     for sentence in refused:
         instead(state, sentence)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with chosen.row:
         with st.popover(view.words.title, icon=":material/tune:", key=state.key("cards")):
             shown = [_card(state, card, number, removable=len(cards) > 1) for number, card in enumerate(cards)]
             _add(state, shown)
-        bits_legend(color)
         button = st.empty()
-    placeholders, numbers = [], []
+    placeholders, numbers, texts_place = [], [], main_picture()
+    bits_legend(color)
     for first in range(0, len(cards), 2):
-        columns = st.columns(2)
+        columns = texts_place.columns(2)
         for number in range(first, min(first + 2, len(cards))):
             with columns[number - first].container(border=True, height="stretch"):
                 st.markdown(f"**{shown[number].name}**")

@@ -90,10 +90,8 @@ def heads_panel(
     view = View(state, content("attention", "heads"))
     with menu or row:
         shown = VIEW.draw(state)
-    tools = st.container(horizontal=True, vertical_alignment="center", gap="small")
-    with tools:
-        attention_map = chosen_map(trace, state, first="cross")
     with row:
+        attention_map = chosen_map(trace, state, first="cross")
         measured = scores(attention_map)
         tag = f"{trace.checkpoint}.{attention_map.kind}"
         followed = _followed(trace, attention_map)
@@ -107,18 +105,10 @@ def heads_panel(
         layer, head = layers.draw(state, tag=tag) - 1, heads.draw(state, tag=tag) - 1
     state.set(layer=layer + 1, head=head + 1)  # spelled out: the usual head depends on the text
     selection = Selection(state, attention_map.query_tokens, special=attention_map.special_queries, tag=tag)
-    with tools:
-        selection.chips(view.words.label("queries"), accent=branch)
-    if shown == "table":
-        _keys(attention_map, layer, head, 4, selection, view)
-    elif bare():  # narrower than a page, and a question beside it may be what the table says
-        _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, branch, view)
-    else:
-        left, right = st.columns([3, 2], gap="medium")
-        with left:
-            _heat_map(attention_map, layer, head, f"{trace.checkpoint}-{attention_map.kind}", selection, branch, view)
-        with right:
-            _keys(attention_map, layer, head, 1, selection, view)
+    picture = st.container()
+    selection.chips(view.words.label("queries"), accent=branch)  # before the picture, which shows what is clicked
+    with picture:
+        _drawn(attention_map, (layer, head), f"{trace.checkpoint}-{attention_map.kind}", selection, branch, view, shown)
     about = _about(measured, followed, layer, head, view)
     if opens is not None and (layer, head) == usual:
         weight = attention_map.weights[layer, head][
@@ -142,6 +132,28 @@ def heads_panel(
             _roles(measured, (layer, head), branch, view, go)
     where = view.words.part(f"Where: {attention_map.kind}")
     view.how_it_works("Formula" if attention_map.allowed is None else "Formula with a mask", where=where)
+
+
+def _drawn(
+    attention_map: AttentionMap,
+    at: tuple[int, int],
+    name: str,
+    selection: Selection,
+    branch: str,
+    view: View,
+    shown: str,
+) -> None:
+    """Draw a layer's head (from 0) as a heat map, a table, or both."""
+    if shown == "table":
+        _keys(attention_map, *at, 4, selection, view)
+    elif bare():  # narrower than a page, and a question beside it may be what the table says
+        _heat_map(attention_map, *at, name, selection, branch, view)
+    else:
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            _heat_map(attention_map, *at, name, selection, branch, view)
+        with right:
+            _keys(attention_map, *at, 1, selection, view)
 
 
 def _followed(trace: AttentionTrace, attention_map: AttentionMap) -> list[relations.RelationCounts]:

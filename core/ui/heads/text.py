@@ -72,6 +72,8 @@ class Chosen:
     """The task of an encoder-decoder, or of the adapters."""
     count: int = 0
     """Tokens that a decoder generates after the text."""
+    row: DeltaGenerator | None = field(default=None, compare=False)
+    """Between the text and the menu of settings."""
     menu: DeltaGenerator | None = field(default=None, compare=False)
     """The menu of settings, for those of the section."""
 
@@ -101,6 +103,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = No
     values: dict[str, Any] = {}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = draw_text(spec, state)
+        row = st.container(horizontal=True, vertical_alignment="bottom", width="content", gap="small")
         if controls or also is not None:
             menu = settings_popover(state, differing(state, *controls, tag=spec.slug) + (also or 0))
             with menu:
@@ -111,7 +114,7 @@ def chosen_text(spec: CheckpointSpec, state: PageState, *, also: int | None = No
     given = inputs(session.checkpoint(spec.slug), part, task, second=second, target="", joined=True)
     for note in given.notes:
         st.caption(plain(note))
-    return Chosen(spec, part, second, task, count, menu)
+    return Chosen(spec, part, second, task, count, row, menu)
 
 
 def _explained(param: C, label: str) -> C:

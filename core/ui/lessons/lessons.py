@@ -31,7 +31,7 @@ from core.ui.glossary import error, sentences, terms
 from core.ui.lessons.handout import handout
 from core.ui.lessons.handout import key as key_page
 from core.ui.links import instead, page_link, take_up
-from core.ui.page import WIDE, base_path, plain, presenting, site
+from core.ui.page import WIDE, base_path, main_picture, plain, presenting, site
 from core.ui.page import theme as page_theme
 from core.ui.param import Carried, Toggle
 from core.ui.quiz import ask, verdict
@@ -100,9 +100,9 @@ def check(lesson: Lesson) -> None:
 def _list(view: View) -> None:
     """All lessons in their order, each with its length and how far this browser has come; below, a lesson of a file."""
     state = view.state
-    every = lessons()
+    every, cards = lessons(), main_picture()
     for start in range(0, len(every), 2):
-        for column, lesson in zip(st.columns(2), every[start : start + 2], strict=False):
+        for column, lesson in zip(cards.columns(2), every[start : start + 2], strict=False):
             key = None if isinstance(lesson, Refused) else f"lesson-card-{lesson.slug}"
             with column, st.container(border=True, gap="small", height="stretch", key=key):
                 if isinstance(lesson, Refused):

@@ -31,7 +31,7 @@ from core.ui.glossary import markdown, terms
 from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
 from core.ui.masks.reach import LAYERS, chosen_position, reach
-from core.ui.page import bare, base_path, plain, theme
+from core.ui.page import bare, base_path, main_picture, plain, theme
 from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -77,7 +77,8 @@ def masks(view: View) -> None:
     state.set(flips=board.flips or None)
     left, right = st.columns([1.15, 1], gap="large")
     with left, st.container(key="atlas-board"):
-        BOARD.draw(key, board_data(choice, board))
+        with main_picture():
+            BOARD.draw(key, board_data(choice, board))
         if board.flips:
             st.button(
                 "Undo edits",

@@ -65,7 +65,9 @@ SETTINGS: dict[str, Control[Any]] = {
     setting.name: setting for entry in ENTRIES.values() for setting in (*entry.settings, *entry.rare)
 }
 SETTINGS["rate"] = RATE.with_(high=70)  # as wide as any objective has it
-OBJECTIVE = Choice(name="objective", label="Objective", options={slug: slug for slug in (*ENTRIES, *ALONE)}, width=400)
+OBJECTIVE = Choice(
+    name="objective", label="Objective", options={slug: slug for slug in (*ENTRIES, *ALONE)}, width=400, hide_label=True
+)
 TEXT = Text(name="text", label="Your sentence", hide_label=True)
 MODEL = Choice(name="model", label="Model", options={}, width=200)
 UNIT = Choice(name="unit", label="Loss in", options={"nats": "nats", "bits": "bits"}, style="row")
@@ -80,8 +82,7 @@ _MASKS = {
 
 def objective(view: View) -> None:
     state, names, page = view.state, {spec.slug: spec.name for spec in checkpoints.available()}, view.words
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    with row:
+    with view.controls():
         picked = _menu(state)
     parameters = {param.name for param in ALONE[picked].params} if picked in ALONE else set()
     state.set(
@@ -94,7 +95,8 @@ def objective(view: View) -> None:
         section.draw(View(state, words, view.later))
         return
     entry = ENTRIES[picked]
-    with row:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        typed = st.container(width="stretch")
         view = View(state, content("objectives", entry.slug))
         state.set(**{name: None for name in SETTINGS if name not in {s.name for s in (*entry.settings, *entry.rare)}})
         options = {setting.name: setting.draw(state, tag=entry.slug) for setting in _helped(entry.settings, view)}
@@ -114,14 +116,13 @@ def objective(view: View) -> None:
             name: ",".join(value) if isinstance(value, tuple) else value for name, value in (options | rare).items()
         }
     title = view.words.title
-    markdown(f"**{title}.** {view.words.part('Question')}")
     # Covered, the sentence would be the answer: its box is closed, and opens for another one.
     box = "Your text" if entry.several else "Your sentence"
-    with st.expander(box) if guess_first else st.container():
+    with typed, st.expander(box) if guess_first else st.container():
         text = TEXT.with_(
             label=box,
             default=view.words.label("text"),
-            height=96 if entry.several else 68,
+            height=96 if entry.several else None,
             placeholder="Several sentences" if entry.several else "A sentence",
             sentence="" if entry.several else "plain",
         ).draw(state, tag=entry.slug)
@@ -156,6 +157,7 @@ def objective(view: View) -> None:
         drawn = _draw_example(entry, view, page.part, chosen, visible, unknown if covered else answers, unit, covered)
         file = title if covered else f"{title}: {chosen.text}"
         download_html(html_page(file, drawn), entry.slug, state.key(f"html.{entry.slug}"))
+        markdown(f"**{title}.** {view.words.part('Question')}")
         if entry.total is not None and live and not covered:
             st.markdown(plain(entry.total(view.words.part, answers)))
         if entry.more is not None and not covered:

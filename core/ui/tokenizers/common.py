@@ -18,7 +18,7 @@ from core.ui.param import Choice, Text, Words
 
 FORMULAS = DATA / "formulas.toml"
 
-TEXT = Text(name="text", label="Your text", default=DEFAULT, height=68, width=620, samples=SAMPLES, sentence="plain")
+TEXT = Text(name="text", label="Your text", default=DEFAULT, hide_label=True, samples=SAMPLES, sentence="plain")
 SHOWN = Words(name="shown", label="Shown", options={})
 
 

@@ -17,7 +17,7 @@ from core.tokenizers.samples import Language, languages, whole
 from core.ui.formulas import cited
 from core.ui.glossary import terms
 from core.ui.grid import Column, Grid
-from core.ui.page import plain, theme
+from core.ui.page import main_picture, plain, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice
 from core.ui.section import Section, View
@@ -57,12 +57,13 @@ _COUNTS: tuple[Column[Tokenization], ...] = (
 
 def beside(view: View) -> None:
     state = view.state
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = TEXT.draw(state)
+    with view.controls():
         shown = choose_shown(state)
-    text = whole(text)
+    with st.container(horizontal=True):
+        text = whole(TEXT.draw(state))
     cuts = [tokenized(info, text) for info in shown]
-    draw_rows([tokenizer_block(cut) for cut in cuts], key=state.key("runs.html"), title=view.words.label("alt"))
+    with main_picture():
+        draw_rows([tokenizer_block(cut) for cut in cuts], key=state.key("runs.html"), title=view.words.label("alt"))
     view.try_and_notice()
     below = BELOW.draw(state)
     if below == "counts":

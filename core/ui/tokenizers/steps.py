@@ -227,12 +227,13 @@ METHOD = Choice(
     hide_label=True,
 )
 WORD = Text(name="word", label="A word", default="woodcutters", width=200)
-BY = Choice(name="by", label="Vocabulary", options={}, width=270)
+BY = Choice(name="by", label="Vocabulary", options={}, width=270, hide_label=True)
 PART = Integer(name="part", label="Word", low=1, high=200, default=1)
 
 
 def steps(view: View) -> None:
     state = view.state
+    vocabulary = view.controls().container(width="content")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         method = METHOD.draw(state)
         typed = WORD.draw(state)
@@ -240,6 +241,7 @@ def steps(view: View) -> None:
         fitting = sorted((info for info in known() if info.family in families), key=lambda info: info.family)
         if not fitting:
             raise InputUnusable("No model of this kind is installed here, so there is no vocabulary to show.")
+    with vocabulary:
         info = choose_one(state, BY, fitting)
     word = _choose_word(state, info, typed)
     {"bpe": merges, "wordpiece": matches, "unigram": segmentations}[method](view, info, word)

@@ -16,7 +16,7 @@ from core.tokenizers.samples import TALE, TALE_TEST, whole
 from core.tokenizers.train import MOST_TEXT, Piece, TokenizerKind, Trained, train, words_of
 from core.ui.export import download_csv
 from core.ui.links import PageState, within
-from core.ui.page import theme
+from core.ui.page import main_picture, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Integer, Text
 from core.ui.section import Section, View
@@ -33,7 +33,7 @@ KIND = Choice(
     hide_label=True,
 )
 CORPUS = Text(name="corpus", label="Training text", default=TALE, height=200, help=f"Up to {MOST_TEXT:,} characters")
-TEST = Text(name="test", label="Test sentence", default=TALE_TEST, height=90)
+TEST = Text(name="test", label="Test sentence", default=TALE_TEST)
 SIZE = Integer(name="size", label="Vocabulary size", low=1, high=5000, style="slider")
 BELOW = Choice(
     name="learning",
@@ -49,7 +49,8 @@ _POINTS = 24
 
 def training(view: View) -> None:
     state = view.state
-    kind = cast(TokenizerKind, KIND.draw(state))
+    with view.controls():
+        kind = cast(TokenizerKind, KIND.draw(state))
     shown, typed = st.columns([1.8, 1], gap="large")  # the picture first, also where columns stand below each other
     with typed:
         text, test = CORPUS.draw(state), TEST.draw(state)
@@ -59,8 +60,9 @@ def training(view: View) -> None:
         size = _size(view, trained)
         tokens = trained.tokenize(sentence, size)
         stage = next((stage for stage in reversed(trained.stages) if stage.size <= size), trained.stages[0])
+        with main_picture():
+            draw_rows([_test_sentence_row(tokens)])
         view.say("Size", size=f"{size:,}", tokens=f"{stage.tokens:,}", test=sum(map(len, tokens)))
-        draw_rows([_test_sentence_row(tokens)])
         _curve(view, trained, sentence, size, len(text), len(test))
     view.try_and_notice()
     below = BELOW.draw(state)

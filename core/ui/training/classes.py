@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
 from core.checkpoints.spec import CheckpointSpec
@@ -59,10 +58,10 @@ SEED = Seed()
 SIZE = Integer(name="size", label="Rank or bottleneck", default=SIZES["adapters"], low=1, high=LARGEST)
 
 
-def classes(view: View, row: DeltaGenerator, kind: str, spec: CheckpointSpec) -> None:
-    """Train on a set of labeled texts; ``row`` takes the controls."""
+def classes(view: View, kind: str, spec: CheckpointSpec) -> None:
+    """Train on a set of labeled texts."""
     state, words = view.state, view.words
-    with row:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         text, both = as_text(spec), fed_to_both(spec)
         readings = words.front["readings"]
         last = spec.family.pooling == "last" or both
@@ -75,6 +74,7 @@ def classes(view: View, row: DeltaGenerator, kind: str, spec: CheckpointSpec) ->
         form = (FORMAT.with_(options=formats, default="plain"),) if spec.offers("continues") else ()
         menu = (*(() if text else (POOLING.with_(options=reads),)), *form, EPOCHS, rate, SEED, *sized)
         values = settings_menu(state, *menu, tag=f"{spec.branch}.{trained}")
+        button = st.empty()
     data = labeled_texts(view, kind)
     setup = Setup(
         cast(Any, trained),
@@ -85,9 +85,8 @@ def classes(view: View, row: DeltaGenerator, kind: str, spec: CheckpointSpec) ->
         size=values.get(SIZE.name, 0),
         format=cast(Any, values.get(FORMAT.name, "plain")),
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        status, button = st.empty(), st.empty()
-    epochs = trained_epochs(view, spec, data, setup, kind, status, st.empty(), button)
+    picture, status = st.empty(), st.empty()
+    epochs = trained_epochs(view, spec, data, setup, kind, status, picture, button)
     if epochs is None:
         return
     last = epochs["chosen"][-1]

@@ -25,8 +25,9 @@ def inputs(view: View) -> None:
     """Draw the section: one format as a figure, then a task of GLUE."""
     front = view.words.front
     formats = {entry["slug"]: entry for entry in front["formats"]}
-    view.say("Intro")
-    chosen = formats[FORMAT.with_(options={slug: entry["title"] for slug, entry in formats.items()}).draw(view.state)]
+    with view.controls():
+        menu = FORMAT.with_(options={slug: entry["title"] for slug, entry in formats.items()})
+        chosen = formats[menu.draw(view.state)]
     for name, tokens in chosen["rows"]:
         caption(name)
         read = cells(tokens, front["notes"])
@@ -35,6 +36,7 @@ def inputs(view: View) -> None:
         picture(read, "wordpiece", accent(chosen["branch"]), alt=alt)
     markdown(f"**Output** {chosen['output']}")
     view.note("Legend")
+    view.say("Intro")
     view.try_and_notice()
     rows = tuple((entry["title"], *entry["table"]) for entry in formats.values())
     offer_table(view.state, Table(tuple(front["columns"]), rows), view.words.label("all"), "fine-tuning-inputs")

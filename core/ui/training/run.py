@@ -30,8 +30,8 @@ from core.ui.section import View
 PAUSE = 0.3
 """Seconds between two drawings of the growing chart, and as many more for each visitor who waits."""
 Epochs = Sequence[Any]
-SET = Choice(name="set", label="Task", options={}, width=285, resets=("sentence",))
-MODEL = Model(name="model", first="fine-tuning", fits=trainable, width=300)
+SET = Choice(name="set", label="Task", options={}, width=250, resets=("sentence",), hide_label=True)
+MODEL = Model(name="model", first="fine-tuning", fits=trainable, width=250, hide_label=True)
 ANY_MODEL = MODEL.with_(fits=lambda spec: trainable(spec) or as_text(spec) or fed_to_both(spec))
 TRAINED = Choice(
     name="trained",

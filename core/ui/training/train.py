@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import streamlit as st
-
 from core.content import content
 from core.finetuning import spans, tags
 from core.ui.section import Section, View
@@ -17,7 +15,7 @@ from core.ui.training.tags import token_labels
 
 def train(view: View) -> None:
     """Draw the section: the classes of texts, the labels of words, or answers in passages."""
-    row = st.container(horizontal=True, vertical_alignment="bottom")
+    row = view.controls()
     with row:
         kind, spec = set_and_model(view)
     if kind == tags.NAME:
@@ -25,7 +23,7 @@ def train(view: View) -> None:
     elif kind == spans.NAME:
         answer_spans(replace(view, words=content("training", kind)), row, spec)
     else:
-        classes(view, row, kind, spec)
+        classes(view, kind, spec)
 
 
 TRAIN = Section("train", train, (*TEXTS, MODEL, TRAINED, SENTENCE, *PARAMS))

@@ -30,7 +30,8 @@ MODEL = Model(
     first="vectors",
     fits=readable,
     resets=("layer",),
-    width=410,
+    width=260,
+    hide_label=True,
 )
 WORD = Text(name="word", label="Word", default=FIRST, most=MAX_WORD, width=150)
 TEXT = Text(name="text", label="Sentences", default=EXAMPLES[FIRST], height=400)

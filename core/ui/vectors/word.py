@@ -53,19 +53,22 @@ _BEFORE, _AFTER = 26, 22
 
 def one_word(view: View) -> None:
     state = view.state
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with view.controls():
         spec = model_of(state)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         word = word_box(state)
         values = settings_menu(state, MAP, SEED)
         projection = values[MAP.name]
         seed = values[SEED.name] if projection == "neighbours" else None  # codespell:ignore
+        slider = st.container(width="stretch")
     left, right = st.columns([1.55, 1], gap="large")
     with right:
         text = text_for(state).draw(state)
     with left:
         vectors = word_vectors(spec, word, text)
         planes = session.planes(spec.slug, word, text, seed)
-        stop = _stop(view, vectors)
+        with slider:
+            stop = _stop(view, vectors)
         if projection == "neighbours" and len(vectors.own.occurrences) < FEWEST:  # codespell:ignore
             view.note("Few points", fewest=FEWEST)
         _points(view, vectors, planes, stop, spec)
