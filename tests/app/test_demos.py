@@ -314,7 +314,7 @@ def test_noise_of_a_link_is_read_and_what_it_costs_is_shown() -> None:
     at = page("atlas-byt5", length="12", text="Straße 🦉", damage="none")
     assert table(at, "character")["bytes"].tolist()[4] == "c3 9f"
     assert table(at, "character")["ids"].tolist()[-1] == "243 162 169 140"
-    assert "8 characters are 12 bytes" in shown(at)
+    assert "The text is 8 characters, in UTF-8 12 bytes" in shown(at)
 
 
 def test_characters_and_pieces_by_hand() -> None:

@@ -116,6 +116,11 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_line(text: str, sentence
         parse(text, FILE)
 
 
+def test_no_sentence_needs_a_count_to_be_more_than_one() -> None:
+    plural = re.compile(r"\b(?:These|Those) \{\{")
+    assert not [path.name for path in CONTENT if plural.search(path.read_text(encoding="utf-8"))]
+
+
 def test_an_unknown_placeholder_is_refused_with_its_line() -> None:
     with pytest.raises(ContentUnusable, match=re.escape("section.md, line 9: “{{share}}” is not a placeholder")):
         parse(TEXT, FILE).part("Notice", count=1)
