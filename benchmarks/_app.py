@@ -57,7 +57,7 @@ def app(folder: Path = ROOT) -> Iterator[App]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = ["--server.port", str(port), "--server.headless", "true"]
+    options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
     begun = time.perf_counter()
     server = subprocess.Popen(command, cwd=folder, env=os.environ, stdout=subprocess.DEVNULL)

@@ -53,7 +53,8 @@ def corrections_list(view: View) -> None:
     linker = Linker("sources.corrections")
     rows: list[TableRow] = [(_claim(entry, linker), linker.rich(entry.finding), _shown(entry)) for entry in fitting]
     headings = ("Claim", "Correct", "Evidence")
-    text_table(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34)))
+    with st.container(key="atlas-long"):
+        text_table(TextTable(headings, rows, caption="Corrections", widths=(31, 35, 34)))
     view.try_and_notice(mistakes=sum(entry.kind == "mistake" for entry in entries), every=every)
 
 

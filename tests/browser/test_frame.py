@@ -135,8 +135,7 @@ SHIFTS = """
 
 
 POOR = 0.25
-"""What Web Vitals call poor. Free, these pages have at most 0.02; beside two other tests up to 0.11; not held
-steady, 0.7."""
+"""What Web Vitals call poor. These pages have at most 0.1 on a busy machine; not held steady, 0.7."""
 
 
 @pytest.mark.parametrize("path", ["/catalogue?tab=parameters", "/catalogue?tab=models", "/catalogue"])

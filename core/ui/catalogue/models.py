@@ -37,7 +37,8 @@ def models_table(view: View) -> None:
         models_in_order = ordered(shown, SORT.draw(state))
     st.caption(f"{len(shown)} of {len(models)} models" if len(shown) < len(models) else counted(len(models), "model"))
     rows = [_row(model) for model in models_in_order]
-    text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS))
+    with st.container(key="atlas-long"):
+        text_table(TextTable(HEADINGS, rows, caption="Live models", widths=WIDTHS))
     view.try_and_notice()
     view.how_it_works("Columns")
 

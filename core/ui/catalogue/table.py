@@ -190,7 +190,8 @@ def systems_table(view: View) -> None:
         return
     count = f"{len(matching)} of {len(rows)} systems" if len(matching) < len(rows) else f"{len(rows)} systems"
     view.note("Count", systems=count, columns=len(columns), properties=len(COLUMNS))
-    st.html(sheet_html(matching, columns, Linker("compare.table")))
+    with st.container(key="atlas-long"):
+        st.html(sheet_html(matching, columns, Linker("compare.table")))
     tip = view.words.label("download")
     download_csv(sheet_table(matching, columns), "systems", state.key("save.csv"), tip=tip)
     view.try_and_notice()
