@@ -55,11 +55,9 @@ def walkable_tree(root: ModuleNode, *, key: str, selected: str, label: str, uses
     Args:
         uses: how often each stored layer is applied, which a badge states.
     """
-    slot, sent = f"{key}--node", TREE.sent(key)
-    if sent is not None:
-        st.session_state[slot] = sent.node
+    sent = TREE.sent(key)
     TREE.draw(key, component_data(root, selected=selected, label=label, uses=uses))
-    return root.nearest(st.session_state.get(slot, selected))
+    return root.nearest(selected if sent is None else sent.node)
 
 
 def component_data(root: ModuleNode, *, selected: str, label: str, uses: int = 1) -> dict[str, Any]:
@@ -138,41 +136,7 @@ def tree_panel(
     if not system.sizes:
         _no_tree(system)
         return None, None, None
-    try:
-        chosen = size_of(slug, size)
-    except OutOfRange as error:
-        warning(str(error))
-        chosen = size_of(slug)
-    counts = anatomy.counts(slug)
-    names = list(counts)
-    if chosen.name not in counts:
-        try:
-            anatomy.tree(slug, chosen.name)
-        except RecordUnusable as error:
-            if not names:
-                raise
-            warning(str(error))
-            chosen = size_of(slug, names[0])
-    left, right = st.columns([1, 2.6], vertical_alignment="bottom")
-    with left:
-        name = st.selectbox(
-            "Size",
-            names,
-            index=names.index(chosen.name),
-            format_func=lambda option: f"{option} · {short(counts[option])}",
-            key=f"{key}.size",
-            help=_words("Help: size"),
-        )
-    with right:
-        view = st.segmented_control(
-            "View",
-            list(VIEWS),
-            format_func=VIEWS.__getitem__,
-            default=drawing if drawing in VIEWS else _opening(node),
-            key=f"{key}.view",
-            label_visibility="collapsed",
-            required=True,
-        )
+    name, view = _menus(slug, _known_size(slug, size), drawing if drawing in VIEWS else _opening(node), key)
     root = anatomy.tree(slug, name)
     caption(_counted(system, name, root.parameters))
     picked = node or ""
@@ -192,6 +156,49 @@ def tree_panel(
         computed_table(system, name)
     usual = name == system.default_size.name
     return None if usual else name, picked or None, None if view == _opening(picked) else view
+
+
+def _known_size(slug: str, size: str | None) -> str:
+    """The size of the link, if it has a tree; otherwise the default or the first that has one, with a warning."""
+    try:
+        name = size_of(slug, size).name
+    except OutOfRange as error:
+        warning(str(error))
+        name = size_of(slug).name
+    counts = anatomy.counts(slug)
+    try:
+        if name not in counts:
+            anatomy.tree(slug, name)
+    except RecordUnusable as error:
+        if not counts:
+            raise
+        warning(str(error))
+        name = next(iter(counts))
+    return name
+
+
+def _menus(slug: str, size: str, drawing: str, key: str) -> tuple[str, str]:
+    """Draw the menus of the size and of the drawing, which open with ``size`` and ``drawing``; return both."""
+    counts = anatomy.counts(slug)
+    left, right = st.columns([1, 2.6], vertical_alignment="bottom")
+    name = left.selectbox(
+        "Size",
+        list(counts),
+        index=list(counts).index(size),
+        format_func=lambda option: f"{option} · {short(counts[option])}",
+        key=f"{key}.size",
+        help=_words("Help: size"),
+    )
+    view = right.segmented_control(
+        "View",
+        list(VIEWS),
+        format_func=VIEWS.__getitem__,
+        default=drawing,
+        key=f"{key}.view",
+        label_visibility="collapsed",
+        required=True,
+    )
+    return name, view
 
 
 def _opening(node: str | None) -> str:

@@ -228,7 +228,7 @@ _SUMMARY: tuple[Column[RuleSummary], ...] = (
     Column("of", lambda of: of.of),
     Column("Their probability before", lambda of: of.mass, percent, 22),
     Column("Entropy before", lambda of: of.entropy, "{:.2f} bits".format, 13),
-    Column("after", lambda of: of.entropy_after, "{:.2f} bits".format, 13, "entropy after"),
+    Column("Entropy after", lambda of: of.entropy_after, "{:.2f} bits".format, 13),
 )
 
 

@@ -177,18 +177,18 @@ def minus(value: float) -> str:
 
 
 _MEASURES: tuple[Column[tuple[Card, Summary]], ...] = (
-    Column("Strategy", lambda row: format_card(row[0]), width=20, cell=lambda row: row[0].name),
+    Column("Strategy", lambda row: format_card(row[0]), width=21, cell=lambda row: row[0].name),
     Column("Tokens", lambda row: row[1].tokens, width=7),
-    Column("Mean log p", lambda row: row[1].mean_log, minus, 8),
+    Column("Mean log p", lambda row: row[1].mean_log, minus, 7),
     Column("Perplexity", lambda row: row[1].perplexity, ".3g", 10),
     Column("Mean entropy", lambda row: row[1].entropy, "{:.1f} bits".format, 9, "mean entropy in bits"),
     Column(
         "Candidates", lambda row: None if row[0].kind == "beam" else row[1].remaining, ",.0f", 10, "candidates left"
     ),
-    Column("Repeated 1-grams", lambda row: row[1].repeated[0], percent, 12),
-    Column("2-grams", lambda row: row[1].repeated[1], percent, 8, "repeated 2-grams"),
-    Column("3-grams", lambda row: row[1].repeated[2], percent, 8, "repeated 3-grams"),
-    Column("4-grams", lambda row: row[1].repeated[3], percent, 8, "repeated 4-grams"),
+    Column("Repeated 1-grams", lambda row: row[1].repeated[0], percent, 9),
+    Column("Repeated 2-grams", lambda row: row[1].repeated[1], percent, 9),
+    Column("Repeated 3-grams", lambda row: row[1].repeated[2], percent, 9),
+    Column("Repeated 4-grams", lambda row: row[1].repeated[3], percent, 9),
 )
 
 

@@ -188,10 +188,42 @@ def _draw_accuracy(
 ) -> None:
     """Held-out accuracy by epoch: the run, its baselines, and the most frequent class, or tag of a word."""
     words = view.words if "runs" in view.words.front else content("training", "train")
-    names_of, look = words.front["runs"], theme()
+    names_of, total = words.front["runs"], max(run.epochs for run in runs.values())
+    lines, label = _lines(spec, data, epochs, names_of, total), words.label("accuracy")
+    figure = line_chart(
+        lines,
+        label,
+        across=words.label("epoch"),
+        hover="%{x}: %{y:.0%}",
+        markers=False,
+        width=3,
+        xaxis={"range": [0, total]},
+        yaxis={"range": [0, 1.04], "tickformat": ".0%"},
+        height=340,
+        theme=theme(),
+    )
+    alt = line_alt(lines, label, [], words.label("epoch"))
+    rows = tuple(
+        (names_of[name], epoch.number, epoch.loss, epoch.accuracy)
+        for name, trained in epochs.items()
+        for epoch in trained
+    )
+    table = Table(("run", "epoch", "training loss (nats)", "held-out accuracy"), rows)
+    with picture.container():
+        if growing:
+            results = sum(map(len, epochs.values()))
+            chart(figure, key=view.state.key(f"fine-tuning.growing.{results}"), alt=alt)
+        else:
+            Panel("fine-tuning", words.label("picture"), figure, alt, table).draw(view.state)
+
+
+def _lines(
+    spec: CheckpointSpec, data: LabeledSet, epochs: Mapping[str, Epochs], names_of: Mapping[str, str], total: int
+) -> list[Line]:
+    """The accuracy of each run by epoch, and of the baselines without training over all ``total`` epochs."""
+    look = theme()
     colors = {"chosen": accent(spec.branch), "head": look.ink, "random": look.muted}
     dashes = {"chosen": "solid", "head": "dash", "random": "dot"}
-    total = max(run.epochs for run in runs.values())
     lines = [
         Line(
             names_of[name],
@@ -206,29 +238,4 @@ def _draw_accuracy(
     lines.append(Line(names_of["majority"], [0, total], [floor(data)] * 2, look.muted, "longdash"))
     if data.task == "classes":
         lines.append(Line(names_of["words"], [0, total], [without_network(data)] * 2, look.secondary, "dashdot"))
-    rows = tuple(
-        (names_of[name], epoch.number, epoch.loss, epoch.accuracy)
-        for name, trained in epochs.items()
-        for epoch in trained
-    )
-    table = Table(("run", "epoch", "training loss (nats)", "held-out accuracy"), rows)
-    label = words.label("accuracy")
-    figure = line_chart(
-        lines,
-        label,
-        across=words.label("epoch"),
-        hover="%{x}: %{y:.0%}",
-        markers=False,
-        width=3,
-        xaxis={"range": [0, total]},
-        yaxis={"range": [0, 1.04], "tickformat": ".0%"},
-        height=340,
-        theme=theme(),
-    )
-    alt = line_alt(lines, label, [], words.label("epoch"))
-    with picture.container():
-        if growing:
-            results = sum(map(len, epochs.values()))
-            chart(figure, key=view.state.key(f"fine-tuning.growing.{results}"), alt=alt)
-        else:
-            Panel("fine-tuning", words.label("picture"), figure, alt, table).draw(view.state)
+    return lines

@@ -71,6 +71,11 @@ def stepped(param: Integer, values: tuple[int, ...], state: PageState, *, tag: s
 def word_box(state: PageState, text: Text = TEXT) -> str:
     """Draw the word's text box, and examples beside it, each with its sentences for the box ``text``."""
     word = WORD.draw(state)
+
+    def put(example: str, lines: str) -> None:
+        WORD.put(state.key(WORD.name), example)
+        text.put(state.key(text.name), lines)
+
     with st.popover("Examples"):
         by_title = {
             f"{example}: {', '.join(dict.fromkeys(line.sense for line in parse(lines)))}": (example, lines)
@@ -81,8 +86,8 @@ def word_box(state: PageState, text: Text = TEXT) -> str:
             st.button(
                 title,
                 key=state.key(f"example.{title}"),
-                on_click=st.session_state.update,
-                args=({state.key("word"): example, state.key(text.name): lines.strip()},),
+                on_click=put,
+                args=(example, lines.strip()),
                 width="stretch",
             )
     return word
