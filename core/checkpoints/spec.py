@@ -151,7 +151,7 @@ class CheckpointSpec:
         """Raise :class:`InputUnusable`, which says what ``purpose`` needs, unless its family has this ability."""
         if ability not in self.family.offers:
             does = next(family.does for family in FAMILIES.values() if ability in family.offers)
-            raise InputUnusable(f"{purpose} needs a model that {does}, and {self.name} is none.")
+            raise InputUnusable(f"{purpose} needs a model that {does}. Choose another than {self.name}.")
 
     @property
     def sparse(self) -> bool:

@@ -37,7 +37,7 @@ def session_id() -> str | None:
 
 def is_open(session: str) -> bool:
     """Whether a tab is connected: it has its place until then."""
-    return runtime.get_instance().is_active_session(session)
+    return runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
 def by_history() -> bool:
