@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -32,7 +32,7 @@ from core.ui.objectives.points import POINTS
 from core.ui.objectives.reward import REWARD
 from core.ui.page import BRANCH_TITLES, accent, plain, theme
 from core.ui.panel import Panel, offer_table
-from core.ui.param import Choice, Control, Text, Toggle, menu_names, settings_menu
+from core.ui.param import Choice, Control, Param, Text, Toggle, menu_names, settings_menu
 from core.ui.section import Section, View
 
 _FEW = 6
@@ -81,100 +81,141 @@ _MASKS = {
 
 
 def objective(view: View) -> None:
-    state, names, page = view.state, {spec.slug: spec.name for spec in checkpoints.available()}, view.words
+    state = view.state
     with view.controls():
         picked = _menu(state)
-    parameters = {param.name for param in ALONE[picked].params} if picked in ALONE else set()
-    state.set(
-        **{param.name: None for section in ALONE.values() for param in section.params if param.name not in parameters}
-    )
     if section := ALONE.get(picked):
+        _forget_others(state, section.params)
         words = section.words("objectives")
-        state.set(**{name: None for name in SETTINGS if name not in parameters})
         state.helps |= words.front.get("help", {})
         section.draw(View(state, words, view.later))
         return
-    entry = ENTRIES[picked]
+    entry, page, view = ENTRIES[picked], view.words, View(state, content("objectives", picked))
+    _forget_others(state, (*entry.settings, *entry.rare))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         typed = st.container(width="stretch")
-        view = View(state, content("objectives", entry.slug))
-        state.set(**{name: None for name in SETTINGS if name not in {s.name for s in (*entry.settings, *entry.rare)}})
-        options = {setting.name: setting.draw(state, tag=entry.slug) for setting in _helped(entry.settings, view)}
-        menu = _model(entry)
-        menus = (menu,) if len(menu.options) > 1 else ()
-        seeds = SEED.with_(default=view.words.front.get("seed", SEED.default))
-        sampled = (seeds.box,) if entry.random else ()
-        related = (RELATIVE,) if view.words.has("Relative") else ()
-        shared = (*sampled, UNIT, explained(), *related)
-        rare = settings_menu(state, *menus, *_helped(entry.rare, view), *shared, tag=entry.slug)
-        slug, unit, guess_first = rare.pop(MODEL.name, menu.value(state)), rare.pop(UNIT.name), rare.pop(COVER.name)
-        live = bool(rare.pop(RELATIVE.name)) if related else entry.answer is not None
-        state.set(relative="yes" if related and live else None)
-        seed = rare.pop(SEED.name, None)
-        seed = seeds.value(state) if seed is None else seeds.button(state, tag=entry.slug)
-        options = {
-            name: ",".join(value) if isinstance(value, tuple) else value for name, value in (options | rare).items()
-        }
-    title = view.words.title
+        chosen = _choose(entry, view)
     # Covered, the sentence would be the answer: its box is closed, and opens for another one.
-    box = "Your text" if entry.several else "Your sentence"
-    with typed, st.expander(box) if guess_first else st.container():
-        text = TEXT.with_(
-            label=box,
-            default=view.words.label("text"),
-            height=96 if entry.several else None,
-            placeholder="Several sentences" if entry.several else "A sentence",
-            sentence="" if entry.several else "plain",
-        ).draw(state, tag=entry.slug)
+    with typed, st.expander(_box(entry)) if chosen.guess_first else st.container():
+        text = _text(entry, view)
     with sentences():
-        chosen = inputs(entry.slug, slug, text, seed, options)
-        question = chosen.question
-        if entry.ask is not None:
-            chosen = replace(chosen, options={**options, **entry.ask(view, chosen)})
-        stages = tuple(
-            replace(stage, title=view.words.part(part)) if view.words.has(part := f"Stage {number}") else stage
-            for number, stage in enumerate(entry.build(chosen), 1)
-        )
-        unknown = (Losses(),) * len(stages)
-        answers = entry.answer(slug, stages) if entry.answer and live else unknown
-        label, choices = guess_label(stages)
-        long = len(open_targets(main_stage(stages).example)) > _FEW
-        covered = not uncovered(
-            state,
-            question,
-            label,
-            targets_judge(chosen, stages),
-            choices=choices,
-            on=guess_first,
-            most=SENTENCE_CHARS if long else MAX_CHARS,
-        )
-        visible = stages
-        if covered:  # the discriminator's stage alone: the generator's shows which positions were chosen
-            visible = tuple(
-                replace(stage, example=cover(stage.example))
-                for stage in (stages[-1:] if stages[-1].classifies else stages)
-            )
-        drawn = _draw_example(entry, view, page.part, chosen, visible, unknown if covered else answers, unit, covered)
-        file = title if covered else f"{title}: {chosen.text}"
-        download_html(html_page(file, drawn), entry.slug, state.key(f"html.{entry.slug}"))
-        markdown(f"**{title}.** {view.words.part('Question')}")
-        if entry.total is not None and live and not covered:
-            st.markdown(plain(entry.total(view.words.part, answers)))
-        if entry.more is not None and not covered:
-            entry.more(view, chosen, stages)
-        view.try_and_notice()
-        model = f"Model: {slug}" if view.words.has(f"Model: {slug}") else "Model"
-        about = _about(view, page.part, names.get(slug, slug), model, live)
-        st.caption(plain(f"{about} {_unknown(chosen, page.part)}"))
-        if entry.masks:
-            _masks(entry, view, chosen, visible, page.label("mask"))
-        view.how_it_works(notes=[model] if live and not view.words.has("Relative") else [])
-        if entry.shares is not None:
-            _shares(entry, chosen, state, page)
-        if not covered:
-            every = [row for pair in zip(stages, answers, strict=True) for row in rows(*pair)]
-            named = f"{title}: {page.label('positions')}"
-            offer_table(state, Table.from_records(every), named, "positions", entry.slug)
+        _draw_text(entry, view, page, chosen, inputs(entry.slug, chosen.model, text, chosen.seed, chosen.options))
+
+
+def _forget_others(state: PageState, params: Sequence[Param[Any]]) -> None:
+    """Reset the parameters of all objectives but one, which has ``params``."""
+    names = {*SETTINGS, *(param.name for section in ALONE.values() for param in section.params)}
+    state.set(**dict.fromkeys(names - {param.name for param in params}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What the menus above an objective say."""
+
+    model: str
+    unit: str
+    guess_first: bool
+    live: bool
+    """Whether the model predicts."""
+    seed: int
+    options: dict[str, Any]
+    """The objective's own settings."""
+
+
+def _choose(entry: Entry, view: View) -> _Chosen:
+    """Draw the objective's settings, the menu of the others and the button of the next seed."""
+    state = view.state
+    options = {setting.name: setting.draw(state, tag=entry.slug) for setting in _helped(entry.settings, view)}
+    models, seeds = _model(entry), SEED.with_(default=view.words.front.get("seed", SEED.default))
+    related = view.words.has("Relative")
+    common = (
+        *((seeds.box,) if entry.random else ()),
+        *(UNIT, explained()),
+        *((RELATIVE,) if related else ()),
+    )
+    rare = _helped(entry.rare, view)
+    menu = settings_menu(state, *((models,) if len(models.options) > 1 else ()), *rare, *common, tag=entry.slug)
+    live = menu[RELATIVE.name] if related else entry.answer is not None
+    state.set(relative="yes" if related and live else None)
+    seed = seeds.button(state, tag=entry.slug) if entry.random else seeds.value(state)
+    options |= {setting.name: menu[setting.name] for setting in rare}
+    options = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in options.items()}
+    model = menu.get(MODEL.name, models.value(state))
+    return _Chosen(model, menu[UNIT.name], menu[COVER.name], live, seed, options)
+
+
+def _box(entry: Entry) -> str:
+    return "Your text" if entry.several else "Your sentence"
+
+
+def _text(entry: Entry, view: View) -> str:
+    box = TEXT.with_(
+        label=_box(entry),
+        default=view.words.label("text"),
+        height=96 if entry.several else None,
+        placeholder="Several sentences" if entry.several else "A sentence",
+        sentence="" if entry.several else "plain",
+    )
+    return box.draw(view.state, tag=entry.slug)
+
+
+def _draw_text(entry: Entry, view: View, page: Content, chosen: _Chosen, given: Inputs) -> None:
+    """Draw what the objective makes of one text, how well a model predicts it, and all that is said of it."""
+    state, question = view.state, given.question
+    if entry.ask is not None:
+        given = replace(given, options={**chosen.options, **entry.ask(view, given)})
+    stages = _stages(entry, view, given)
+    unknown = (Losses(),) * len(stages)
+    answers = entry.answer(chosen.model, stages) if entry.answer and chosen.live else unknown
+    shown = _uncovered(state, question, given, stages, chosen.guess_first)
+    visible = stages if shown else _covered_stages(stages)
+    drawn = _draw_example(
+        entry, view, page.part, given, visible, answers if shown else unknown, chosen.unit, covered=not shown
+    )
+    title = view.words.title
+    file = f"{title}: {given.text}" if shown else title
+    download_html(html_page(file, drawn), entry.slug, state.key(f"html.{entry.slug}"))
+    markdown(f"**{title}.** {view.words.part('Question')}")
+    if entry.total is not None and chosen.live and shown:
+        st.markdown(plain(entry.total(view.words.part, answers)))
+    if entry.more is not None and shown:
+        entry.more(view, given, stages)
+    view.try_and_notice()
+    model = f"Model: {chosen.model}" if view.words.has(f"Model: {chosen.model}") else "Model"
+    names = {spec.slug: spec.name for spec in checkpoints.available()}
+    about = _about(view, page.part, names.get(chosen.model, chosen.model), model, chosen.live)
+    st.caption(plain(f"{about} {_unknown(given, page.part)}"))
+    if entry.masks:
+        _masks(entry, view, given, visible, page.label("mask"))
+    view.how_it_works(notes=[model] if chosen.live and not view.words.has("Relative") else [])
+    if entry.shares is not None:
+        _shares(entry, given, state, page)
+    if shown:
+        every = [row for pair in zip(stages, answers, strict=True) for row in rows(*pair)]
+        offer_table(state, Table.from_records(every), f"{title}: {page.label('positions')}", "positions", entry.slug)
+
+
+def _stages(entry: Entry, view: View, given: Inputs) -> tuple[Stage, ...]:
+    """The objective's stages, with the titles of its content."""
+    return tuple(
+        replace(stage, title=view.words.part(part)) if view.words.has(part := f"Stage {number}") else stage
+        for number, stage in enumerate(entry.build(given), 1)
+    )
+
+
+def _uncovered(state: PageState, question: object, given: Inputs, stages: tuple[Stage, ...], guess_first: bool) -> bool:
+    """Whether the targets may be drawn; else draw the box for a guess."""
+    label, choices = guess_label(stages)
+    several = len(open_targets(main_stage(stages).example)) > _FEW
+    most = SENTENCE_CHARS if several else MAX_CHARS
+    judge = targets_judge(given, stages)
+    return uncovered(state, question, label, judge, choices=choices, on=guess_first, most=most)
+
+
+def _covered_stages(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    """The stages without targets; the discriminator's alone: the generator's shows which positions were chosen."""
+    visible = stages[-1:] if stages[-1].classifies else stages
+    return tuple(replace(stage, example=cover(stage.example)) for stage in visible)
 
 
 def _menu(state: PageState) -> str:
