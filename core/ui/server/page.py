@@ -1,7 +1,7 @@
 """What stands in Streamlit's only page before its first run answers: one style sheet and one script.
 
 A style that a run sends comes after the frame has been drawn, and moves it: a cumulative layout shift of 0.3 to 0.4 on
-every page, where 0.25 is poor, instead of 0.1 at most. The script has to hear Back before Streamlit's do.
+every page, where 0.25 is poor, instead of about 0.1 at most. The script has to hear Back before Streamlit's do.
 """
 
 from __future__ import annotations
