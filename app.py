@@ -19,6 +19,7 @@ GROUPS = {
     },
     "Live": {
         "attention": ":material/grid_on:",
+        "interventions": ":material/build:",
         "objectives": ":material/quiz:",
         "training": ":material/tune:",
         "tokenizers": ":material/content_cut:",

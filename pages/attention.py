@@ -1,6 +1,5 @@
-"""Attention: which tokens attend to which, in every live model, and what the prediction becomes without a head."""
+"""Attention: which tokens attend to which, in every live model."""
 
-from core.ui.attention.ablation import HEAD_ABLATION
 from core.ui.attention.bertviz import BERTVIZ
 from core.ui.attention.block import BLOCK
 from core.ui.attention.maps import ALL, ONE_HEAD
@@ -11,7 +10,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "attention",
-    (ONE_HEAD, ALL, BERTVIZ, BLOCK, HEAD_ABLATION, ROLES),
+    (ONE_HEAD, ALL, BERTVIZ, BLOCK, ROLES),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

@@ -26,7 +26,7 @@ from core.links import parameters as link
 from core.links.parameters import Value
 from core.settings import MAX_LINK_CHARS
 from core.table import Table
-from core.ui.attention.setup import models
+from core.ui.attention.setup import MODEL
 from core.ui.glossary import sentences, terms, warning
 from core.ui.heads.text import TASK, WINDOW, part_numbers, task_names
 from core.ui.links import PageState
@@ -112,7 +112,7 @@ class _Shown:
 def beside(view: View) -> None:
     state = view.state
     top, chips = st.container(horizontal=True, vertical_alignment="bottom"), st.container()
-    specs = models().values()
+    specs = MODEL.offered().values()
     by_side = {name: [spec for spec in specs if spec.family.side == side] for name, side in SIDES.items()}
     sides = {name: candidates for name, candidates in by_side.items() if candidates}
     with top:

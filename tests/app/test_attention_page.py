@@ -44,7 +44,7 @@ def test_another_model_starts_with_heads_of_its_own(checkpoint_dir: Path) -> Non
 
 @pytest.mark.parametrize(
     ("section", "model"),
-    [("all", "dir-tiny-t5"), ("bertviz", "dir-tiny-gpt2"), ("block", "dir-tiny-bigbird"), ("off", "dir-tiny-gpt2")],
+    [("all", "dir-tiny-t5"), ("bertviz", "dir-tiny-gpt2"), ("block", "dir-tiny-bigbird")],
 )
 def test_every_kind_of_model_opens(checkpoint_dir: Path, section: str, model: str) -> None:
     at = page(tab=section, model=model)

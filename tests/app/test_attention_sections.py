@@ -8,7 +8,6 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core import session
 from core.attention import bertviz, combine
@@ -29,60 +28,6 @@ def grids(monkeypatch: pytest.MonkeyPatch) -> list[AttentionMap]:
     real = grid.render
     monkeypatch.setattr(grid, "render", lambda found, **more: (drawn.append(found), real(found, **more))[1])
     return drawn
-
-
-def click(at: AppTest, label: str) -> None:
-    widget(at.button, label).click().run()
-
-
-@pytest.mark.usefixtures("open_tables")
-def test_ablation_opens_with_the_head_of_the_largest_effect() -> None:
-    at = page(tab="off")
-    assert not at.warning
-    ranked = at.dataframe[-1].value
-    assert ranked["change, bits"].is_monotonic_decreasing
-    assert widget(at.multiselect, "Ablated heads").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]
-    assert (
-        f"Heads ablated: 1. The prediction changes by **{ranked['change, bits'][0]:.2f} bits** (KL divergence)"
-        in shown(at)
-    )
-    assert "off" not in at.query_params
-    click(at, "Ablate none")
-    assert "No head is ablated." in shown(at)
-    assert at.query_params["off"] == ""
-
-
-def test_a_link_ablates_heads_and_names_missing_ones(checkpoint_dir: Path) -> None:
-    at = page(tab="off", model="dir-tiny-bert", asked="The cat [MASK].", off="e1-2,e9-9,x1-1,e0-1")
-    assert widget(at.multiselect, "Ablated heads").value == ["e1-2"]
-    assert "“Ablated heads” ignores “e9-9”, “x1-1”, “e0-1”." in shown(at)
-    at.run()
-    assert not at.warning
-    click(at, "Ablate all others")
-    assert sorted(widget(at.multiselect, "Ablated heads").value) == ["e1-1", "e2-1", "e2-2"]
-    click(at, "Layer 2")
-    assert sorted(widget(at.multiselect, "Ablated heads").value) == ["e2-1", "e2-2"]
-    assert "Heads ablated: 2." in shown(at)
-
-
-@pytest.mark.usefixtures("open_tables")
-def test_a_model_with_adapters_answers_by_its_task() -> None:
-    at = page(tab="off", model="atlas-adapter-bert")
-    assert not at.warning
-    assert "Have two neighboring words changed places?" in shown(at)
-    assert set(at.dataframe[-1].value["top prediction after"]) == {"swapped"}
-    assert len(at.dataframe[-1].value) == 72
-    assert widget(at.multiselect, "Ablated heads").value == ["e4-7"]
-    assert "“swapped” goes from 96.5% to " in shown(at)
-    words = at.dataframe[-1].value["change, bits"].max()
-    widget(at.selectbox, "Task").set_value("genre").run()
-    assert at.query_params["task"] == "genre"
-    assert "Where does the sentence come from?" in shown(at)
-    assert at.dataframe[-1].value["change, bits"].max() != words
-    again = page(tab="off", model="atlas-adapter-bert", task="genre", asked="The soup was cold and tasted of nothing.")
-    assert {"story", "conversation"} <= set(again.dataframe[-1].value["top prediction after"])
-    bare = page(tab="off", model="atlas-adapter-bert", task="question", asked="?!")
-    assert "no text before the punctuation" in bare.warning[0].value
 
 
 def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]) -> None:
@@ -108,19 +53,6 @@ def test_maps_are_drawn_through_the_adapters_of_a_task(grids: list[AttentionMap]
     difference = grids[-1].weights
     page(tab="all", model="minilm", text="The cat sat on the mat.")
     np.testing.assert_allclose(difference, genre.weights - grids[-1].weights, atol=1e-6)
-
-
-@pytest.mark.usefixtures("open_tables")
-def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
-    at = page(tab="off", model="atlas-xlnet", off="d4-1")
-    assert not at.warning
-    assert "The prediction changes by **0.00 bits**" in shown(at)
-    assert set(at.dataframe[-1].value["attention"]) == {"Both streams", "Content stream", "Query stream"}
-    assert len(at.dataframe[-1].value) == 72
-    other = page(tab="off", model="atlas-xlnet", off="q4-1,c1-1", map="query")
-    assert widget(other.multiselect, "Ablated heads").value == ["q4-1"]
-    assert "“Ablated heads” ignores “c1-1”." in shown(other)
-    assert "Layer 4" in [button.label for button in other.button]
 
 
 @pytest.mark.parametrize("together", ["all", "rollout", "flow", "heads"])

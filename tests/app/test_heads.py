@@ -185,15 +185,6 @@ def test_a_step_leads_to_its_module_and_the_module_to_the_step() -> None:
     assert not [element for element in mask.get("page_link") if element.proto.page == "encoder"]
 
 
-def test_the_lens_has_a_text_of_its_own() -> None:
-    at = page(model="minilm")
-    widget(at.text_input, "Text with a [MASK]").set_value("Paris is the capital of [MASK].").run()
-    assert "**“france”**" in shown(at)
-    widget(at.text_input, "Text with a [MASK]").set_value("There is nothing hidden.").run()
-    assert "There is no mask in this text\\." in at.warning[0].value
-    assert title(at) == "Token"  # the block is still there
-
-
 @pytest.mark.parametrize(("head", "heads"), [("3", "1 to 3"), ("4", "4 to 6")])
 def test_the_heads_that_share_keys_with_the_chosen_one_are_named(head: str, heads: str) -> None:
     said = shown(opened("attention", model="atlas-llama", layer="1", head=head))

@@ -28,7 +28,9 @@ def sections(visitor: Visitor) -> Iterator[tuple[str, Page]]:
         if tab == "beside":  # where three models read it, each with its own tokens
             wanted |= {"beside": "dir-strange,atlas-gpt-2,atlas-t5", "text": SHORT}
             del wanted["model"], wanted["layer"], wanted["head"]
-        link = ("/transformer?" if tab == "beside" else "/attention?") + urlencode(wanted, quote_via=quote)
+        link = {"beside": "/transformer?", "off": "/interventions?"}.get(tab, "/attention?") + urlencode(
+            wanted, quote_via=quote
+        )
         yield tab, visitor.open(link) if tab == SECTIONS[0] else visitor.go(link)
 
 

@@ -1,4 +1,4 @@
-"""Inside a block: one layer on the visitor's text, step by step, and below it the logit lens.
+"""Inside a block: one layer on the visitor's text, step by step.
 
 The steps form a list box by WAI-ARIA's pattern (arrows, Home, End or a click select), with the data flow of
 the block drawn beside it. The drawing adds no information: the inputs of a step are part of its name
@@ -18,27 +18,20 @@ from pydantic import Field
 from core import session
 from core.attention.inside.block import Side, Wire, wires
 from core.attention.inside.block import block as block_of
-from core.attention.inside.lens import LensTrajectory, trajectory
 from core.attention.inside.steps import Step
 from core.attention.layers import blueprint_of
 from core.attention.scores import attention_layers
-from core.attention.tokens import short
 from core.checkpoints.spec import CheckpointSpec, Feature
-from core.content import content
 from core.figures import block as drawing
-from core.figures import predictions as figures
-from core.figures.labels import percent
 from core.links import parameters as link
-from core.table import Table
 from core.ui.attention import setup
 from core.ui.attention.step import PARTS, draw_step, inputs_of, shape
 from core.ui.component import Component, Message
-from core.ui.glossary import plain_terms, sentences
+from core.ui.glossary import sentences
 from core.ui.heads.panel import HEAD, LAYER
-from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, task_names, text_part
+from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, text_part
 from core.ui.links import PageState, instead
-from core.ui.page import accent, main_picture, plain, theme
-from core.ui.panel import Panel
+from core.ui.page import accent, main_picture
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.selection import TOKEN, Selection
@@ -66,9 +59,6 @@ def inside(view: View) -> None:
             task = draw_task(spec, view.state)
             text, side, layer = _controls(spec, view.state)
         _block(view, spec, text, task, side, layer)
-    st.divider()
-    with sentences():
-        logit_lens(view.state, spec)
 
 
 def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
@@ -177,60 +167,4 @@ def _row(number: int, steps: Sequence[Step], wires: Sequence[Wire]) -> dict[str,
     }
 
 
-def logit_lens(state: PageState, spec: CheckpointSpec) -> None:
-    """Draw the logit lens and its input text; reads the task."""
-    view = View(state, content("attention", "lens"))
-    st.subheader(view.words.title, anchor=False)
-    label = "Text with a [MASK]" if spec.family.sentence == "any" else "Text"
-    with st.expander(plain(f"Text: {setup.input_of(spec, label).standing(state, setup.INPUT.slot(spec.kind))}")):
-        text = setup.draw_input(spec, state, label)
-    adapted = spec.offers("classifies texts")
-    task = state.text("task") or next(iter(task_names(spec)), None)
-    text = setup.input_span(spec, state, text, task)
-    lens = session.computed("reading-every-layer", trajectory, spec.slug, text, task)
-    read = view.words.part("Mean state") if adapted else _where(lens)
-    names = figures.layer_names(len(lens.predictions))
-    question = setup.question_of(spec, task)
-    st.markdown(
-        f"{question.removesuffix('?')}? {view.words.part('Last')} **“{plain(lens.answer)}”**, "
-        f"{percent(lens.probabilities[-1])}. {plain_terms(figures.path_words(lens, names))} "
-        f"{view.words.part('Input of the head')} {plain(read)}."
-    )
-    left, right = st.columns([1.5, 1], gap="medium")
-    with left:
-        Panel(
-            f"{spec.slug}-layer-answers",
-            f"{spec.name}: predictions after each layer",
-            figures.answers(lens, accent(spec.branch), theme=theme()),
-            f"{view.words.part('Alt: predictions')} {read}.",
-            _answers(lens, names),
-        ).draw(state)
-    with right:
-        st.subheader(f"Probability and rank of “{plain(lens.answer)}”", anchor=False)
-        Panel(
-            f"{spec.slug}-layer-path",
-            f"{spec.name}: probability and rank of “{lens.answer}” after each layer",
-            figures.path(lens, accent(spec.branch), theme=theme()),
-            f"“{lens.answer}”. {figures.path_words(lens, names)}",
-            Table.from_columns({"after": names, "probability": lens.probabilities, "rank": lens.ranks}),
-        ).draw(state)
-    view.try_and_notice("tasks" if adapted else "")
-    view.note("Source")
-
-
-def _where(lens: LensTrajectory) -> str:
-    """The token whose hidden state is the input of the model's head, and the tokens before it."""
-    shown = " ".join(short(token, 20) for token in lens.tokens[max(0, lens.position - 2) : lens.position + 1])
-    return f"{content('attention', 'lens').part('State', position=lens.position + 1)} “{shown}”"
-
-
-def _answers(lens: LensTrajectory, names: list[str]) -> Table:
-    rows = (
-        (name, rank, token, float(probability))
-        for name, guess in zip(names, lens.predictions, strict=True)
-        for rank, (token, probability) in enumerate(zip(guess.tokens, guess.probabilities, strict=True), start=1)
-    )
-    return Table(("after", "rank", "answer", "probability"), tuple(rows))
-
-
-BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, TOKEN, setup.INPUT, setup.INPUT_SPAN))
+BLOCK = Section("block", inside, (TEXT, WINDOW, TASK, SIDE, LAYER, STEP, HEAD, TOKEN))

@@ -6,18 +6,15 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from core import checkpoints, session
+from core import checkpoints
 from core.attention.trace import AttentionMap
 from core.attention.views.export import MAX_TABLE_ROWS, Bits, map_table
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
-from core.language.adapters import tasks
-from core.links import parameters as link
 from core.ui.export import download_csv, download_html
-from core.ui.heads.text import text_part
 from core.ui.links import PageState
 from core.ui.page import BRANCH_TITLES
-from core.ui.param import Carried, Model, Text, menu_names
+from core.ui.param import Model, menu_names
 from core.ui.picker import SOURCES
 from core.ui.section import View
 
@@ -28,18 +25,11 @@ MODEL = Model(
     hide_label=True,
     resets=("layer", "head", "map", "token", "task", "off", "side", "step", "layers", "heads", "on", "open"),
 )
-INPUT = Text(name="asked", label="Text", most=600)
-INPUT_SPAN = Carried(name="asked-window", label="Part of that text", as_=link.Integers(high=100_000, most=2))
 
 
-def models() -> dict[str, CheckpointSpec]:
-    """Every model that can run here, by slug."""
-    return MODEL.offered()
-
-
-def draw_model(view: View) -> CheckpointSpec:
+def draw_model(view: View, model: Model = MODEL) -> CheckpointSpec:
     """Draw the menu of models in the row of sections."""
-    specs = models()
+    specs = model.offered()
     short = menu_names(specs.values())
     names = {
         slug: " · ".join(
@@ -52,27 +42,8 @@ def draw_model(view: View) -> CheckpointSpec:
         for slug, spec in specs.items()
     }
     with view.controls():
-        return specs[MODEL.with_(options=names, default=usual_model(specs)).draw(view.state)]
-
-
-def usual_model(specs: dict[str, CheckpointSpec]) -> str:
-    return next((slug for slug in checkpoints.first(MODEL.first) if slug in specs), next(iter(specs)))
-
-
-def input_of(spec: CheckpointSpec, label: str = "Text") -> Text:
-    """The text box of the input."""
-    help = content("attention").part("Text")
-    sentence = "masked" if spec.family.sentence == "any" else "plain"
-    return INPUT.with_(label=label, default=spec.family.question_text, help=help, sentence=sentence)
-
-
-def draw_input(spec: CheckpointSpec, state: PageState, label: str = "Text") -> str:
-    return input_of(spec, label).draw(state, tag=spec.kind)
-
-
-def input_span(spec: CheckpointSpec, state: PageState, text: str, task: str | None) -> str:
-    """``text``, or if it is too long the span that the prediction depends on or that the visitor selects."""
-    return text_part(spec, state, text, task=task or "", segment=True, name=INPUT_SPAN.name, answered=True)
+        usual = next((slug for slug in checkpoints.first(model.first) if slug in specs), next(iter(specs)))
+        return specs[model.with_(options=names, default=usual).draw(view.state)]
 
 
 def download_pages(page: Callable[[Bits], str], stem: str, state: PageState) -> None:
@@ -95,10 +66,3 @@ def download_weights(
     )
     if count * attention_map.weights[0, 0].size <= MAX_TABLE_ROWS:
         download_csv(partial(map_table, attention_map, **heads), stem, state.key("maps.csv"), of="weights", tip=tip)
-
-
-def question_of(spec: CheckpointSpec, task: str | None) -> str:
-    """What the model predicts, as a question; with adapters, that of the task."""
-    if spec.family.question:
-        return spec.family.question
-    return next(candidate.question for candidate in tasks(session.checkpoint(spec.slug)) if candidate.slug == task)

@@ -18,9 +18,9 @@ from core.figures.heads import sharp_and_idle
 from core.figures.labels import percent
 from core.figures.predictions import bars_alt, prediction_bars
 from core.table import Table
-from core.ui.attention.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
 from core.ui.heads.panel import KINDS, MAP
 from core.ui.heads.text import TASK, draw_task
+from core.ui.interventions.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span, question_of
 from core.ui.links import page_link
 from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, offer_table

@@ -1,0 +1,77 @@
+"""What an intervention changes: a map of patched states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.heatmap import Labels, heat_map, numbers
+from core.figures.heatmap import names as named
+from core.figures.labels import label
+from core.figures.plot import box, cut, title
+from core.lazy import go
+from core.theme import Theme
+
+_WRITTEN = 14
+"""The most columns with a number in each cell."""
+
+
+def patch_map(
+    recovered: NDArray[np.float32],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    selected: tuple[int, int],
+    *,
+    heads: bool,
+    causal: bool,
+    theme: Theme,
+) -> go.Figure:
+    """(R, C) shares of a logit difference that return, states down and tokens or heads across; clickable.
+
+    The selected cell is framed, and what it can reach in later rows: with ``causal`` its own column and those after it.
+    """
+    count, wide = recovered.shape
+    row, column = selected
+    reach = [
+        box(
+            column - 0.5 if causal else -0.5, wide - 0.5, row + 0.5, count - 0.5, color=theme.ink, width=1.5, dash="dot"
+        )
+    ]
+    if heads:
+        across = numbers(wide, **title("head"))
+    else:
+        texts = [label(cut(text, 16)) for text in columns]
+        across = Labels(
+            list(range(wide)),
+            {
+                "tickmode": "array",
+                "tickvals": list(range(wide)),
+                "ticktext": texts,
+                "tickangle": -60,
+                "showgrid": False,
+            },
+        )
+    shares = [[f"{value:.0%}".replace("-0%", "0%").removesuffix("%") for value in line] for line in recovered.tolist()]
+    return heat_map(
+        np.round(recovered, 4),
+        named(rows),
+        across,
+        theme,
+        scale="differences",
+        ends=(-1.0, 1.0),
+        xgap=2,
+        ygap=2,
+        colorbar={
+            "title": {"text": "% of the logit difference"},
+            "tickvals": [-1, -0.5, 0, 0.5, 1],
+            "ticktext": [-100, -50, 0, 50, 100],
+        },
+        hovertemplate="%{y}, %{x}<br>%{z:.1%} of the difference returns<extra></extra>",
+        texts=shares if wide <= _WRITTEN else None,
+        clickable=True,
+        selected=selected,
+        layout={"shapes": reach if row < count - 1 and not heads else []},
+        height=190 + 32 * count,
+    )

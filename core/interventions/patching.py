@@ -1,0 +1,313 @@
+r"""Activation patching: how much of a prediction returns with one state of another pass.
+
+Two texts of equal length differ in a word, and favor two answers a and b. With the logit difference
+:math:`D = z_a - z_b` of the pass over the first text, over the second, and over the second with one state of the first
+in its place, the state recovers
+
+.. math:: \frac{D_{\mathrm{patched}} - D_{\mathrm{second}}}{D_{\mathrm{first}} - D_{\mathrm{second}}}
+
+of the difference: 0 is no effect, 1 all of it (Vig et al. 2020, arXiv 2004.12265; Wang et al. 2022, arXiv 2211.00593).
+
+Legend: n tokens, L layers, H heads, w hidden size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.attention.ablation.ablate import AT_ONCE, Change, kl_bits
+from core.attention.ablation.question import ask, names
+from core.attention.layers import has_blueprint, plan_of
+from core.checkpoints.families.architectures import has
+from core.checkpoints.spec import Checkpoint
+from core.errors import InputUnusable, OutOfRange
+from core.language.inputs import Inputs
+from core.language.makers import inputs
+from core.language.types import Token, labels
+from core.lazy import Tensor, torch
+from core.run.run import Edit, Run, Site
+from core.turns import turns
+
+Part = Literal["resid", "attn", "mlp", "heads"]
+"""What is patched: the residual stream, what attention or the feed-forward layer adds to it, or a head's output."""
+Kind = Literal["encoder", "decoder", "cross"]
+SITES = {"attn": "attn_out", "mlp": "mlp_out", "heads": "z"}
+LEAST = 0.5
+"""The least difference of the two texts' logit differences, in nats, of which a share means something."""
+
+
+class Cell(NamedTuple):
+    """A state of a pass: a row of the grid, from 0, and a token, or of heads the head, from 0."""
+
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Patching:
+    """Two texts, and how much each state of the first returns in the pass over the second."""
+
+    first: tuple[str, ...]
+    """The n tokens of the side that is patched."""
+    second: tuple[str, ...]
+    position: int
+    """Of the predicting token, where that side predicts; otherwise -1."""
+    answers: tuple[str, str]
+    differences: tuple[float, float]
+    """The logit differences of the two texts, in nats."""
+    recovered: NDArray[np.float32]
+    """(rows, columns): of the residual stream (L + 1, n), the first row that of the embeddings, of attention and
+    feed-forward layers (L, n), of heads (L, H), all their tokens at once. NaN where the texts differ too little."""
+    causal: bool
+    """Whether a token is read by itself and later ones alone."""
+
+    @property
+    def differing(self) -> tuple[int, ...]:
+        """The tokens in which the texts differ."""
+        return tuple(i for i, (a, b) in enumerate(zip(self.first, self.second, strict=True)) if a != b)
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """The prediction for both texts, and for the second with one state of the first."""
+
+    changes: tuple[Change, ...]
+    """Of the most probable answers of the three: for the second text before and after."""
+    first: tuple[float, ...]
+    """The probabilities of the same answers for the first text."""
+    difference: float
+    """The logit difference after patching."""
+    bits: float
+    """KL(second ‖ patched)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Both texts as one question each, the pass over the first recorded."""
+
+    first: Inputs
+    second: Inputs
+    recorded: Run
+    logs: Tensor
+    """(2, V) log-probabilities of the answers to both."""
+    ids: tuple[int, int]
+    """The answers that are compared."""
+
+    def difference(self, logs: Tensor) -> Tensor:
+        """(R,) the logit differences of (R, V) log-probabilities, from which the normalization cancels."""
+        return logs[:, self.ids[0]] - logs[:, self.ids[1]]
+
+
+def patch_grid(
+    checkpoint: Checkpoint,
+    first: str,
+    second: str,
+    part: Part = "resid",
+    kind: Kind | None = None,
+    *,
+    answers: tuple[str, str] = ("", ""),
+    task: str | None = None,
+    step: int = 0,
+) -> Patching:
+    """The share of the difference that each state of ``first`` recovers in the pass over ``second``.
+
+    Args:
+        kind: whose states; by default the stack that reads the texts.
+        answers: that are compared, a word each; an empty one is the most probable answer to its text.
+        task, step: as for `core.language.makers.inputs`.
+
+    Raises:
+        InputUnusable: texts of different lengths, or with the same answer; an answer that is no token; an architecture
+            whose states are not known.
+        InputEmpty, InputTooLong, UnknownTask, OutOfRange: as `core.language.makers.inputs`.
+    """
+    kind = kind or kinds_of(checkpoint)[0]
+    pair = _pair(checkpoint, first, second, part, kind, answers, task, step)
+    rows, columns = _shape(pair, part, kind)
+    cells = [Cell(row, column) for row in range(rows) for column in range(columns)]
+    full = pair.difference(pair.logs).tolist()
+    recovered = np.full(len(cells), np.nan, dtype=np.float32)
+    if abs(full[0] - full[1]) >= LEAST:
+        at_once = max(1, AT_ONCE // (len(pair.second.tokens) + len(pair.second.source)))
+        for start in range(0, len(cells), at_once):
+            turns.step()
+            logs = _patched(pair, part, kind, cells[start : start + at_once])
+            shares = (pair.difference(logs) - full[1]) / (full[0] - full[1])
+            recovered[start : start + at_once] = shares.numpy()
+    answer, other = names(pair.second, pair.ids)
+    return Patching(
+        labels(_tokens(pair.first, kind)),
+        labels(_tokens(pair.second, kind)),
+        pair.second.position if _predicts(checkpoint, kind) else -1,
+        (answer, other),
+        (full[0], full[1]),
+        recovered.reshape(rows, columns),
+        kind == "decoder",
+    )
+
+
+def patch_cell(
+    checkpoint: Checkpoint,
+    first: str,
+    second: str,
+    part: Part,
+    kind: Kind,
+    cell: Cell,
+    *,
+    answers: tuple[str, str] = ("", ""),
+    task: str | None = None,
+    step: int = 0,
+    k: int = 5,
+) -> Patched:
+    """The prediction for ``second`` with one state of ``first``; arguments and errors as of :func:`patch_grid`.
+
+    Raises:
+        OutOfRange: a cell outside of the grid.
+    """
+    pair = _pair(checkpoint, first, second, part, kind, answers, task, step)
+    rows, columns = _shape(pair, part, kind)
+    if not (0 <= cell.row < rows and 0 <= cell.column < columns):
+        raise OutOfRange(f"There is no cell {cell.row + 1}, {cell.column + 1} here: {rows} rows, {columns} columns.")
+    patched = _patched(pair, part, kind, [cell])[0]
+    clean, corrupted = pair.logs
+    best = torch.stack((clean, corrupted, patched)).amax(0)
+    ids = {*pair.ids, *best.topk(min(k, len(best))).indices.tolist()}
+    ordered = sorted(ids, key=lambda i: (-float(best[i]), i))
+    changes = tuple(
+        Change(name, i, math.exp(corrupted[i]), math.exp(patched[i]))
+        for name, i in zip(names(pair.second, ordered), ordered, strict=True)
+    )
+    return Patched(
+        changes,
+        tuple(math.exp(clean[i]) for i in ordered),
+        float(pair.difference(patched[None])[0]),
+        float(kl_bits(corrupted, patched)),
+    )
+
+
+def kinds_of(checkpoint: Checkpoint) -> tuple[Kind, ...]:
+    """Whose states can be patched, the stack that reads the texts first.
+
+    Raises:
+        InputUnusable: the states of this architecture are not known, or it has several streams.
+    """
+    plan = plan_of(checkpoint)
+    if (
+        not has_blueprint(checkpoint)
+        or "query" in checkpoint.spec.family.streams
+        or has(plan.stacks[0].config, "hashing")
+    ):
+        raise InputUnusable(
+            f"The states of {checkpoint.spec.name} cannot be patched here: its layers are not known to the Atlas, or "
+            "carry several streams. Models such as BERT, GPT-2, T5 and BART work."
+        )
+    return tuple(kind for kind in ("encoder", "decoder", "cross") if kind in plan.layers)
+
+
+def _pair(
+    checkpoint: Checkpoint,
+    first: str,
+    second: str,
+    part: Part,
+    kind: Kind,
+    answers: tuple[str, str],
+    task: str | None,
+    step: int,
+) -> _Pair:
+    if kind not in kinds_of(checkpoint) or (kind == "cross" and part in ("mlp", "resid")):
+        raise InputUnusable(f"{checkpoint.spec.name} has no such part to patch.")
+    questions = inputs(checkpoint, first, task, step), inputs(checkpoint, second, task, step)
+    counts = [len(_tokens(question, kind)) for question in questions]
+    if counts[0] != counts[1] or questions[0].position != questions[1].position:
+        raise InputUnusable(
+            f"The two texts have {counts[0]} and {counts[1]} tokens, or predict at different places. A state is put "
+            "where it came from, so texts of equal length work: change one word for another of as many tokens."
+        )
+    name = SITES.get(part)
+    keep = {name} if name else {"resid_pre", "resid_post"}
+    asked = [ask(question, keep=keep) for question in questions]
+    logs = torch.cat([each.logs for each in asked])
+    ids = tuple(
+        _answer(question, word) if word.strip() else int(row.argmax())
+        for question, word, row in zip(questions, answers, logs, strict=True)
+    )
+    if ids[0] == ids[1]:
+        raise InputUnusable(
+            f"Both texts have the same answer, “{names(questions[0], ids[:1])[0]}”, so nothing can return. Name an "
+            "answer for each, or change the texts until the model answers differently."
+        )
+    return _Pair(*questions, asked[0].recorded, logs, (ids[0], ids[1]))
+
+
+def _answer(question: Inputs, word: str) -> int:
+    """The id of an answer that a visitor names.
+
+    Raises:
+        InputUnusable: it is no single token, or no class.
+    """
+    word = word.strip()
+    if question.answers:
+        if word in question.answers:
+            return question.answers.index(word)
+        raise InputUnusable(f"“{word[:40]}” is none of the answers: {', '.join(question.answers)}.")
+    tokenizer = question.checkpoint.tokenizer
+    for spelled in (f" {word}", word):
+        ids = tokenizer(spelled, add_special_tokens=False, verbose=False)["input_ids"]
+        if len(ids) == 1 and ids[0] != tokenizer.unk_token_id:
+            return int(ids[0])
+    raise InputUnusable(
+        f"“{word[:40]}” is {len(ids)} tokens of this model, and it predicts one. A common word works, such as “is”."
+    )
+
+
+def _tokens(question: Inputs, kind: Kind) -> tuple[Token, ...]:
+    return question.of_text if kind == "encoder" else question.tokens
+
+
+def _predicts(checkpoint: Checkpoint, kind: Kind) -> bool:
+    """Whether the head reads the stack whose states are patched."""
+    return kind == plan_of(checkpoint).stacks[-1].kind or kind == "cross"
+
+
+def _shape(pair: _Pair, part: Part, kind: Kind) -> tuple[int, int]:
+    layers = plan_of(pair.first.checkpoint).layers[kind]
+    if part == "heads":
+        return len(layers), layers[0].heads
+    return len(layers) + (part == "resid"), len(_tokens(pair.first, kind))
+
+
+def _site(part: Part, kind: Kind, row: int) -> Site:
+    if part == "resid":
+        return Site(kind, row - 1, "resid_post") if row else Site(kind, 0, "resid_pre")
+    return Site(kind, row, SITES[part])
+
+
+def _patched(pair: _Pair, part: Part, kind: Kind, cells: Sequence[Cell]) -> Tensor:
+    """(R, V) log-probabilities for the second text, row r with the state of cell r of the first."""
+    edits = dict(_edits(pair.recorded, part, kind, cells))
+    return ask(pair.second, len(cells), edits=edits).logs
+
+
+def _edits(recorded: Run, part: Part, kind: Kind, cells: Sequence[Cell]) -> Iterator[tuple[Site, Edit]]:
+    for row in sorted({cell.row for cell in cells}):
+        site = _site(part, kind, row)
+        places = [(number, cell.column) for number, cell in enumerate(cells) if cell.row == row]
+        yield site, partial(_put, recorded[site][0], places, part == "heads")
+
+
+def _put(source: Tensor, places: Sequence[tuple[int, int]], heads: bool, tensor: Tensor) -> Tensor:
+    """``tensor`` (R, n, ...) with the states of ``source`` (n, ...): rows, and of each a token or a head."""
+    rows, columns = (torch.tensor(numbers) for numbers in zip(*places, strict=True))
+    patched = tensor.clone()
+    if heads:
+        patched[rows, :, columns] = source[:, columns].transpose(0, 1)
+    else:
+        patched[rows, columns] = source[columns]
+    return patched

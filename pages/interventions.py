@@ -1,0 +1,18 @@
+"""Interventions: a part of a live model changed, and what its prediction becomes."""
+
+from core.ui.interventions.ablation import HEAD_ABLATION
+from core.ui.interventions.lens import LENS
+from core.ui.interventions.patching import PATCHING
+from core.ui.interventions.setup import MODEL
+from core.ui.picker import nothing_runs
+from core.ui.section import Page
+
+PAGE = Page(
+    "interventions",
+    (PATCHING, HEAD_ABLATION, LENS),
+    params=(MODEL,),
+    unavailable=lambda: nothing_runs(MODEL.offered()),
+)
+
+if __name__ == "__main__":
+    PAGE.run()
