@@ -84,9 +84,9 @@ def test_patching_opens_with_a_cell_that_returns_the_difference() -> None:
     at = page()
     assert not at.warning
     assert "“are” − “is”: 5.5 nats in the first text, -3.2 in the second, **5.8** patched" in shown(at)
-    other = page(cell="7,7", part="resid")
+    other = page(cell="7.7", part="resid")
     assert "**5.5** patched: 100% of the difference." in shown(other)
-    assert "“are”" in shown(page(part="heads", cell="4,2"))
+    assert "“are”" in shown(page(part="heads", cell="4.2"))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_patching_opens_with_a_cell_that_returns_the_difference() -> None:
         ({"a": "<b>antidisestablishmentarianism</b>"}, "tokens of this model"),
         ({"model": "atlas-xlnet"}, "cannot be patched here"),
         ({"model": "atlas-electra"}, "differ too little"),
-        ({"cell": "99,1"}, "This grid has 7 rows and 12 columns."),
+        ({"cell": "99.1"}, "This grid has 7 rows and 12 columns."),
     ],
 )
 def test_what_cannot_be_patched_is_said(query: dict[str, str], words: str) -> None:
