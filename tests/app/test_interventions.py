@@ -85,7 +85,7 @@ def test_patching_opens_with_a_cell_that_returns_the_difference() -> None:
     assert not at.warning
     assert "“are” − “is”: 5.5 nats in the first text, -3.2 in the second, **5.8** patched" in shown(at)
     other = page(cell="7.7", part="resid")
-    assert "**5.5** patched: 100% of the difference." in shown(other)
+    assert "**5.5** patched: 100.0% of the difference." in shown(other)
     assert "“are”" in shown(page(part="heads", cell="4.2"))
 
 
