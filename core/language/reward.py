@@ -45,6 +45,10 @@ class Candidate:
     def total(self) -> float:
         return math.fsum(self.logs)
 
+    @property
+    def mean(self) -> float:
+        return self.total / len(self.logs)
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:

@@ -70,6 +70,7 @@ BOXES = {
     "decoder?model=atlas-ctrl&length=3": ("Prompt, the same for every code", "Which code fits this text?"),
     "decoder?model=atlas-xlnet": ("Sentence",),
     "decoder?model=atlas-transformer-xl": ("Text, longer than a segment",),
+    "decoder?system=codex&demo=ranking": ("Prompt", "Continuations, one on each line"),
     "encoder-decoder?model=dir-tiny-t5": ("Source text",),
     "encoder-decoder?model=atlas-byt5&length=4": ("Source text",),
     "efficient?model=atlas-longformer&sample=own": ("Your text, with [MASK] in place of a word", "Global words"),

@@ -12,7 +12,7 @@ from core.catalogue.questions import choices, questions
 from core.catalogue.results import COLUMNS, of_system, results
 from core.ui.catalogue.questions import figures_table
 from core.ui.facts import main_results
-from tests.pages import html_of, link, opened, protos, shown, widget
+from tests.pages import described, html_of, link, opened, protos, shown, widget
 
 CASES = list({case.kind: (question.slug, case.slug) for question in questions() for case in question.cases}.values())
 """One of each kind of picture."""
@@ -123,3 +123,13 @@ def test_pass_at_k_on_own_results() -> None:
     assert "pass@1 = 25.0%" in shown(at)
     at.text_input[0].set_value("3").run()
     assert "is no number of passed samples" in shown(at)
+
+
+def test_continuations_are_ranked_by_sum_and_by_mean() -> None:
+    at = opened("generation", tab="ranking", candidates="ran.\nran home, and she was happy.")  # where it was
+    assert link(at) == {"system": "codex", "demo": "ranking", "candidates": "ran.\nran home, and she was happy."}
+    at = opened("decoder", system="codex", demo="ranking")
+    assert "Line 1 has the highest sum (4 tokens), line 5 the highest mean (24 tokens)" in shown(at)
+    assert "4. ate the moon" in described(at)
+    widget(at.text_area, "Continuations, one on each line").set_value("one").run()
+    assert "at least two continuations" in shown(at)

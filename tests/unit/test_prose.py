@@ -36,6 +36,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "interventions/off": ("Bars", "Sharp"),
     "catalogue/memory": ("Answer", "Plan", "Remedies"),
     "demos/pass-at-k": ("Answer",),
+    "demos/ranking": ("Answer",),
     "demos/tensor-parallel": ("Answer",),
     "demos/zero": ("Answer",),
     "catalogue/parameters": ("Answer",),

@@ -23,6 +23,7 @@ def test_the_sum_is_that_of_one_forward_pass() -> None:
         logs = checkpoint.model(ids).logits.log_softmax(-1)[0, :-1]
     token_logs = logs.gather(-1, ids[0, 1:, None])[-len(candidate.logs) :, 0]
     assert candidate.total == pytest.approx(float(token_logs.sum()), abs=1e-3)
+    assert candidate.mean == pytest.approx(float(token_logs.mean()), abs=1e-4)
     assert "".join(candidate.tokens).replace("·", "").strip().endswith("king.")
 
 
