@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from core.engine import checkpoint
 from core.engine.client import results
 from core.engine.tasks import TASKS, name_of
-from core.language.fill_mask import MaskedText, predict, prepare
+from core.language.fill_mask import fill_mask
 from core.settings import ROOT, settings
 from core.turns import turns
 
@@ -37,7 +37,7 @@ VISITORS = 8
 ROUNDS = 3
 
 
-def measure(ask: Callable[[MaskedText], object], texts: list[MaskedText], seconds: float) -> tuple[float, float, float]:
+def measure(ask: Callable[[str], object], texts: list[str], seconds: float) -> tuple[float, float, float]:
     """Requests a second, and the median and the 95th percentile of their times in milliseconds."""
     times: list[float] = []
     begun = time.perf_counter()
@@ -85,10 +85,10 @@ def main() -> int:
         return 0
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10.0
     model = checkpoint(SLUG)
-    texts = [prepare(model, f"The old king {count * 'very '}often saw the [MASK].") for count in range(32)]
+    texts = [f"The old king {count * 'very '}often saw the [MASK]." for count in range(32)]
 
-    def remote(text: MaskedText) -> object:
-        return next(results(TASKS[name_of(predict)], SLUG, None, (text, 5), {}))
+    def remote(text: str) -> object:
+        return next(results(TASKS[name_of(fill_mask)], SLUG, None, (text, 5), {}))
 
     print(f"{VISITORS} visitors, {SLUG}, {os.cpu_count()} processors, {ROUNDS} rounds of {seconds:g} s each")
     with ExitStack() as stack:
@@ -102,7 +102,7 @@ def main() -> int:
             for what, url in urls.items():
                 os.environ["ATLAS_ENGINE_URL"] = url or "http://127.0.0.1:8000"
                 settings.cache_clear()
-                ask = remote if url else partial(predict, model)
+                ask = remote if url else partial(fill_mask, model)
                 result = measure(ask, texts, seconds)
                 if number >= 0:  # in the first round every replica loads the model
                     rounds[what].append(result)

@@ -153,8 +153,7 @@ def _with_translation(checkpoint: Checkpoint) -> Iterator[Pass]:
     languages = bilingual.numbers(checkpoint)
     for row in records("translations"):
         sides = [token_ids(checkpoint, row[code]) for code in bilingual.LANGUAGES]
-        joined = bilingual.layout([*zip(languages, sides, strict=True)], tokenizer.eos_token_id)
-        tensors = joined.tensors
+        tensors = bilingual.layout([*zip(languages, sides, strict=True)], tokenizer.eos_token_id)
         ids = tensors["input_ids"][0]
         for _ in range(DRAWS):
             chosen = (torch.rand(len(ids), generator=random) < MASKED) & (ids != tokenizer.eos_token_id)

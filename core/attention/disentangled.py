@@ -13,7 +13,7 @@ from core.attention.trace import frozen
 from core.checkpoints.families.architectures import word_head
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language.fill_mask import prepare, with_masks
+from core.language.fill_mask import prepare
 from core.language.inputs import Inputs
 from core.language.tokens import label, special_positions
 from core.language.types import labels
@@ -140,7 +140,7 @@ def predict_without_components(checkpoint: Checkpoint, text: str, k: int = 5) ->
 
 
 def _inputs(checkpoint: Checkpoint, text: str) -> Inputs:
-    inputs = with_masks(checkpoint, prepare(checkpoint, text), asked=False)
+    inputs = prepare(checkpoint, text)
     if len(inputs.tokens) > MOST:
         raise InputTooLong(
             f"This text has {len(inputs.tokens):,} tokens; the parts of its scores are drawn for up to {MOST}. "

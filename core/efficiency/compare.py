@@ -20,9 +20,9 @@ import numpy as np
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.fill_mask import MaskedText, translate_masks
-from core.language.text import clean
-from core.language.tokens import check_length, label, tokenize
+from core.language.fill_mask import prepare as prepare_masks
+from core.language.inputs import Inputs
+from core.language.tokens import label
 from core.patterns.layout import BYTES_PER_SCORE, Sparsity, total_scores
 from core.sparse import bigbird, longformer, windowed
 from core.sparse.encoder import Logits
@@ -91,23 +91,20 @@ class Comparison:
     full: AttentionCost
 
 
-def prepare(checkpoint: Checkpoint, text: str) -> MaskedText:
-    """Tokenize a long text with at least one mask.
+def prepare(checkpoint: Checkpoint, text: str) -> Inputs:
+    """A long text with at least one mask.
 
     Raises:
         InputEmpty, InputTooLong: nothing to read, or more than the model has positions for.
         InputUnusable: no mask, or more than :data:`MAX_MASKS`.
     """
-    tokenizer = checkpoint.tokenizer
-    text, _ = translate_masks(clean(text), str(tokenizer.mask_token))
-    tokens = tokenize(checkpoint, text)
-    check_length(checkpoint, len(tokens))
-    masks = tuple(i for i, token in enumerate(tokens) if token.id == tokenizer.mask_token_id)
+    long = prepare_masks(checkpoint, text, most=None)
+    masks = long.positions
     if not masks:
         raise InputUnusable("There is no masked word in this text. Type [MASK] in place of the word to be predicted.")
     if len(masks) > MAX_MASKS:
         raise InputUnusable(f"This text has {len(masks)} masks; the comparison takes up to {MAX_MASKS}.")
-    return MaskedText(text, tokens, tuple(token.id for token in tokens), masks)
+    return long
 
 
 def token_counter(checkpoint: Checkpoint) -> Callable[[str], int]:
@@ -115,7 +112,7 @@ def token_counter(checkpoint: Checkpoint) -> Callable[[str], int]:
     return lambda text: len(checkpoint.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
-def global_positions(checkpoint: Checkpoint, long: MaskedText, words: str, start: bool) -> tuple[int, ...]:
+def global_positions(long: Inputs, words: str, start: bool) -> tuple[int, ...]:
     """Positions of the first token, where wanted, and of every occurrence of words, separated by commas.
 
     Raises:
@@ -124,10 +121,11 @@ def global_positions(checkpoint: Checkpoint, long: MaskedText, words: str, start
     queries = [word.strip() for word in words.split(",") if word.strip()]
     if len(queries) > MOST_WORDS:
         raise InputUnusable(f"There are {len(queries)} global words; up to {MOST_WORDS} work.")
+    tokenizer, text_ids = long.checkpoint.tokenizer, long.ids
     positions = {0} if start else set()
     for word in queries:
-        ids = tuple(int(i) for i in checkpoint.tokenizer(word, add_special_tokens=False, verbose=False)["input_ids"])
-        positions_of_word = [at for at in range(len(long.ids) - len(ids) + 1) if long.ids[at : at + len(ids)] == ids]
+        ids = tuple(int(i) for i in tokenizer(word, add_special_tokens=False, verbose=False)["input_ids"])
+        positions_of_word = [at for at in range(len(text_ids) - len(ids) + 1) if text_ids[at : at + len(ids)] == ids]
         if not ids or not positions_of_word:
             raise InputUnusable(f"“{word[:40]}” does not occur in this text. Choose global words that do.")
         positions.update(at + offset for at in positions_of_word for offset in range(len(ids)))
@@ -138,24 +136,21 @@ def global_positions(checkpoint: Checkpoint, long: MaskedText, words: str, start
     return tuple(sorted(positions))
 
 
-def compare(
-    checkpoint: Checkpoint, long: MaskedText, sparsity: Sparsity, *, k: int = 5, progress: Progress | None = None
-) -> Comparison:
+def compare(long: Inputs, sparsity: Sparsity, *, k: int = 5, progress: Progress | None = None) -> Comparison:
     """Run sparse and full attention over ``long``.
 
     Args:
-        checkpoint: a BigBird model with a masked-token head; it is only read.
-        long: from :func:`prepare`.
+        long: from :func:`prepare`, of a BigBird with a masked-token head.
         sparsity: the settings of the sparse side.
         k: how many of the best words of each side are listed.
         progress: is called after each layer.
     """
-    model, n = checkpoint.model, len(long.ids)
+    model, ids, n = long.checkpoint.model, long.ids, len(long.ids)
     layers, heads, positions = bigbird.shape_of(model)
     settings = {"sparse": sparsity, "full": None}
 
     def run(variant: str, progress: LayerProgress) -> Logits:
-        return bigbird.forward(model, long.ids, long.positions, settings[variant], progress=progress)
+        return bigbird.forward(model, ids, long.positions, settings[variant], progress=progress)
 
     names = {variant: f"{variant.capitalize()} attention over {n:,} tokens" for variant in settings}
     runs = _passes(names, run, progress)
@@ -163,17 +158,16 @@ def compare(
         _cost(
             total_scores(n, layers, heads, setting),
             total_scores(n, 1, heads, setting),
-            bigbird.attention_peak(model, long.ids, setting),
+            bigbird.attention_peak(model, ids, setting),
         )
         for setting in settings.values()
     )
-    masks = _masked_words(checkpoint, long, list(runs.values()), k, by=1, compared=(0, 1))
+    masks = _masked_words(long, list(runs.values()), k, by=1, compared=(0, 1))
     return Comparison(n, positions, layers, heads, masks, sparse, full)
 
 
 def compare_windows(
-    checkpoint: Checkpoint,
-    long: MaskedText,
+    long: Inputs,
     side: int,
     global_at: Sequence[int],
     *,
@@ -183,28 +177,28 @@ def compare_windows(
     """Run all `VARIANTS` over ``long``; otherwise as :func:`compare`.
 
     Args:
-        checkpoint: a Longformer with a masked-token head; it is only read.
+        long: from :func:`prepare`, of a Longformer with a masked-token head.
         side: tokens that the window reaches on each side.
         global_at: positions of the chosen global tokens.
     """
-    model, n, chosen = checkpoint.model, len(long.ids), tuple(global_at)
+    model, ids, n, chosen = long.checkpoint.model, long.ids, len(long.ids), tuple(global_at)
     layers, heads, positions = longformer.shape_of(model)
     globals_of: dict[str, tuple[int, ...]] = {"full": chosen, "chosen": chosen, "start": (0,), "none": ()}
 
     def run(variant: str, progress: LayerProgress) -> Logits:
         return longformer.forward(
-            model, long.ids, long.positions, side, globals_of[variant], full=variant == "full", progress=progress
+            model, ids, long.positions, side, globals_of[variant], full=variant == "full", progress=progress
         )
 
     names = {variant: f"{name.capitalize()} over {n:,} tokens" for variant, name in VARIANTS.items()}
     runs = _passes(names, run, progress)
     window, full = (
-        _cost(scores * layers * heads, scores * heads, longformer.attention_peak(model, long.ids, reach))
+        _cost(scores * layers * heads, scores * heads, longformer.attention_peak(model, ids, reach))
         for scores, reach in ((windowed.cost(n, side, chosen).sparse, side), (n * n, None))
     )
     order = list(VARIANTS)
     compared = (order.index("chosen"), order.index("none"))
-    masks = _masked_words(checkpoint, long, list(runs.values()), k, by=compared[0], compared=compared)
+    masks = _masked_words(long, list(runs.values()), k, by=compared[0], compared=compared)
     return Comparison(n, positions, layers, heads, masks, window, full)
 
 
@@ -228,19 +222,19 @@ def _cost(scores: int, of_a_layer: int, peak: int) -> AttentionCost:
 
 
 def _masked_words(
-    checkpoint: Checkpoint, long: MaskedText, runs: Sequence[Logits], k: int, by: int, compared: tuple[int, int]
+    long: Inputs, runs: Sequence[Logits], k: int, by: int, compared: tuple[int, int]
 ) -> tuple[MaskedWord, ...]:
     """The masks, their words ordered by run number ``by``, with the distance between the two runs ``compared``."""
     from scipy.special import softmax
 
-    masks = []
+    masks, tokenizer, ids = [], long.checkpoint.tokenizer, long.ids
     for row, position in enumerate(long.positions):
         p = softmax(np.stack([logits[row] for logits in runs]).astype(np.float64), axis=-1)  # (runs, V)
         listed = {int(i) for probabilities in p for i in np.argsort(-probabilities)[:k]}
-        answers = [Answer(label(checkpoint.tokenizer, i), tuple(p[:, i].tolist())) for i in listed]
+        answers = [Answer(label(tokenizer, i), tuple(p[:, i].tolist())) for i in listed]
         answers.sort(key=lambda answer: (-answer.probabilities[by], answer.text))
         distance = float(np.abs(p[compared[0]] - p[compared[1]]).sum() / 2)
-        masks.append(MaskedWord(position, _context(checkpoint, long.ids, position), tuple(answers), distance))
+        masks.append(MaskedWord(position, _context(long.checkpoint, ids, position), tuple(answers), distance))
     return tuple(masks)
 
 

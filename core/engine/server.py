@@ -23,11 +23,11 @@ from core.checkpoints.spec import Part
 from core.engine import checkpoint
 from core.engine.tasks import TASKS, Failure, Reply, Task, name_of
 from core.errors import AtlasError, EngineUnavailable
-from core.language.fill_mask import predict, predict_together
+from core.language.fill_mask import fill_mask, predict_together
 from core.settings import ROOT
 from core.turns import turns
 
-BATCHED = {name_of(predict): predict_together}
+BATCHED = {name_of(fill_mask): predict_together}
 """Tasks that a batch computes at once, and the function for a batch: model and arguments of each to results."""
 END = b"\n"
 """The line that ends an answer."""

@@ -21,7 +21,7 @@ from core.checkpoints.spec import Part
 from core.efficiency.buckets import compute_buckets
 from core.language import adapters, bilingual, codes
 from core.language.decoding.search import tree
-from core.language.fill_mask import predict
+from core.language.fill_mask import fill_mask
 from core.language.generate import generate, steps, steps_along, steps_in_batch
 from core.language.losses import losses
 from core.language.permuted import follow
@@ -91,7 +91,7 @@ TASKS = {
         (capture, word_attention, generate_answer, maps_over_words),
         (ablate_heads, rank_heads, score_components, predict_without_components),
         (overview, block, predictions_by_layer, trajectory),
-        (predict, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),
+        (fill_mask, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),
         (generate, steps, steps_along, steps_in_batch, tree, align, rewrite, translate_along),
         (input_embeddings, distance_terms, rotary_vectors, score_terms, read_states, compute_buckets),
     )

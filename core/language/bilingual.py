@@ -16,12 +16,13 @@ A single sentence is the first half of this. Shapes: n tokens of a row, M masked
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.fill_mask import MAX_CHARS, masked_positions, translate_masks
+from core.language.inputs import Inputs
 from core.language.text import clean
 from core.language.tokens import check_length, describe, likeliest, speaks, tokenize
 from core.language.types import MaskPrediction, Token
@@ -30,35 +31,6 @@ from core.run.model import Model, call
 
 LANGUAGES = {"en": "English", "fr": "French"}
 """The two languages of the demo, in the order of a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class BilingualInput:
-    """The model's input; n values each."""
-
-    ids: tuple[int, ...]
-    langs: tuple[int, ...]
-    positions: tuple[int, ...]
-
-    @property
-    def tensors(self) -> dict[str, Tensor]:
-        """One row, by the argument names of the forward pass."""
-        ones = (1,) * len(self.ids)
-        rows = {"input_ids": self.ids, "attention_mask": ones, "langs": self.langs, "position_ids": self.positions}
-        return {name: torch.tensor([values]) for name, values in rows.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """A pair of sentences with masked words."""
-
-    tokens: tuple[Token, ...]
-    """The n original tokens, those of masked words included."""
-    row: BilingualInput
-    """The input, with the mask's id at ``masked``."""
-    masked: tuple[int, ...]
-    second: int
-    """Position of the first token of the second sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +44,7 @@ class PairPrediction:
     """From its own sentence alone; ``position`` counts in that."""
 
 
-def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> BilingualInput:
+def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> dict[str, Tensor]:
     """A row of sentences (language, ids), each between two ``end`` tokens, with positions from 0."""
     ids: list[int] = []
     langs: list[int] = []
@@ -81,7 +53,8 @@ def layout(parts: Sequence[tuple[int, Sequence[int]]], end: int) -> BilingualInp
         ids += [end, *tokens, end]
         langs += [language] * (len(tokens) + 2)
         positions += range(len(tokens) + 2)
-    return BilingualInput(tuple(ids), tuple(langs), tuple(positions))
+    rows = {"input_ids": ids, "attention_mask": [1] * len(ids), "langs": langs, "position_ids": positions}
+    return {name: torch.tensor([values]) for name, values in rows.items()}
 
 
 def numbers(checkpoint: Checkpoint) -> tuple[int, int]:
@@ -104,8 +77,8 @@ def numbers(checkpoint: Checkpoint) -> tuple[int, int]:
     return english, french
 
 
-def prepare(checkpoint: Checkpoint, first: str, second: str, chosen: Collection[int] = ()) -> Joined:
-    """Tokenize an English sentence and its French translation, and mask words of either.
+def prepare(checkpoint: Checkpoint, first: str, second: str, chosen: Collection[int] = ()) -> Inputs:
+    """An English sentence and its French translation, with masks for words of either.
 
     Args:
         chosen: tokens of the joined row; one token stands for its whole word. Typed masks count, too.
@@ -127,34 +100,41 @@ def prepare(checkpoint: Checkpoint, first: str, second: str, chosen: Collection[
         sides.append(tokenize(checkpoint, typed, special=False))
         check_length(checkpoint, len(sides[-1]) + 2)
     tokens = (*frame, *sides[0], *frame, *frame, *sides[1], *frame)
-    row = layout([(n, [t.id for t in side]) for n, side in zip(languages, sides, strict=True)], int(end))
     masked = masked_positions(tokens, int(mask), chosen)
-    ids = tuple(int(mask) if i in masked else token for i, token in enumerate(row.ids))
-    return Joined(tokens, BilingualInput(ids, row.langs, row.positions), masked, len(sides[0]) + 2)
+    (unknown,) = describe(tokenizer, [int(mask)])
+    tokens = tuple(unknown if i in masked else token for i, token in enumerate(tokens))
+    row = layout([(n, [t.id for t in side]) for n, side in zip(languages, sides, strict=True)], int(end))
+    tensors = row | {"input_ids": torch.tensor([[token.id for token in tokens]])}
+    return Inputs(checkpoint, tensors, tokens, positions=masked, second=len(sides[0]) + 2)
 
 
-def predict(checkpoint: Checkpoint, joined: Joined, k: int = 5) -> tuple[PairPrediction, ...]:
-    """The ``k`` top predictions for every masked token, with the other sentence and without."""
-    if not joined.masked:
+def predict(
+    checkpoint: Checkpoint, first: str, second: str, chosen: tuple[int, ...] = (), k: int = 5
+) -> tuple[PairPrediction, ...]:
+    """The ``k`` top predictions for every masked token, with the other sentence and without; arguments as `prepare`."""
+    joined = prepare(checkpoint, first, second, chosen)
+    if not joined.positions:
         raise InputUnusable("No word is masked. Click a word of either sentence, or type [MASK] in place of one.")
-    with_translation = _best(checkpoint, joined.row, joined.masked, k)
+    with_translation = _best(checkpoint, joined.tensors, joined.positions, k)
     alone: dict[int, MaskPrediction] = {}
-    for start, stop in ((0, joined.second), (joined.second, len(joined.tokens))):
-        in_sentence = [i for i in joined.masked if start <= i < stop]
+    for start, stop in ((0, joined.second or 0), (joined.second or 0, len(joined.tokens))):
+        in_sentence = [i for i in joined.positions if start <= i < stop]
         if in_sentence:
-            row = BilingualInput(
-                joined.row.ids[start:stop], joined.row.langs[start:stop], joined.row.positions[start:stop]
-            )
+            row = {name: values[:, start:stop] for name, values in joined.tensors.items()}
             alone |= dict(zip(in_sentence, _best(checkpoint, row, [i - start for i in in_sentence], k), strict=True))
-    return tuple(PairPrediction(i, joint, alone[i]) for i, joint in zip(joined.masked, with_translation, strict=True))
+    return tuple(
+        PairPrediction(i, joint, alone[i]) for i, joint in zip(joined.positions, with_translation, strict=True)
+    )
 
 
-def scores(model: Model, row: BilingualInput, positions: Sequence[int]) -> Tensor:
+def scores(model: Model, row: Mapping[str, Tensor], positions: Sequence[int]) -> Tensor:
     """(M, V) scores over the vocabulary at ``positions`` of a row."""
     with torch.inference_mode():
-        every: Tensor = call(model, **{name: values.to(model.device) for name, values in row.tensors.items()}).logits
+        every: Tensor = call(model, **{name: values.to(model.device) for name, values in row.items()}).logits
         return every[0, list(positions)].float()
 
 
-def _best(checkpoint: Checkpoint, row: BilingualInput, positions: Sequence[int], k: int) -> tuple[MaskPrediction, ...]:
+def _best(
+    checkpoint: Checkpoint, row: Mapping[str, Tensor], positions: Sequence[int], k: int
+) -> tuple[MaskPrediction, ...]:
     return likeliest(checkpoint.tokenizer, positions, scores(checkpoint.model, row, positions).softmax(-1), k)

@@ -46,7 +46,7 @@ from core.language.tokens import (
     words,
 )
 from core.language.types import MaskPrediction, Token
-from core.lazy import Tensor, torch
+from core.lazy import Tensor, torch, transformers
 from core.run.model import Model, call
 from core.settings import ASSETS
 
@@ -58,21 +58,6 @@ _MASKS = re.compile(r"\[mask\]|<mask>|<special1>|<extra_id_\d+>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class MaskedText:
-    """A tokenized sentence with masks."""
-
-    text: str
-    """The cleaned text with the model's own mask token. Offsets of ``tokens`` are into it."""
-    tokens: tuple[Token, ...]
-    """The original tokens of the text, special ones included."""
-    ids: tuple[int, ...]
-    """The input ids: those of ``tokens``, with the mask's id at ``positions``."""
-    positions: tuple[int, ...]
-    notes: tuple[str, ...] = ()
-    """Sentences for the page on replaced masks and split words."""
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """A span of a filled sentence; ``position`` is that of a predicted token, None for the visitor's own words."""
 
@@ -80,24 +65,33 @@ class Part:
     position: int | None = None
 
 
-def fill_mask(checkpoint: Checkpoint, text: str, k: int = 5) -> tuple[MaskPrediction, ...]:
-    """The ``k`` top predictions for each mask in ``text``, in order.
+def fill_mask(
+    checkpoint: Checkpoint, text: str, k: int = 5, positions: tuple[int, ...] = ()
+) -> tuple[MaskPrediction, ...]:
+    """The ``k`` top predictions for each mask in ``text`` and each token of the words at ``positions``, in order.
 
     ``[MASK]`` and the model's own mask token work; another model's mask is replaced, with a note of :func:`prepare`.
 
     :raises InputEmpty: nothing readable in the text.
     :raises InputUnusable: no mask in the text, or a model without masks.
     :raises InputTooLong: more tokens than the model has positions.
+    :raises OutOfRange: ``k`` is below 1, or a position is no token of this text.
     """
-    return predict(checkpoint, prepare(checkpoint, text), k)
+    masked = prepare(checkpoint, text, positions)
+    if k < 1:
+        raise OutOfRange("Ask for at least one prediction.")
+    return likeliest(checkpoint.tokenizer, masked.positions, probabilities(masked), k)
 
 
-def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) -> MaskedText:
-    """Tokenize ``text`` and mask the words of the tokens at ``positions``, besides its typed masks.
+def prepare(
+    checkpoint: Checkpoint, text: str, positions: Collection[int] = (), *, most: int | None = MAX_CHARS
+) -> Inputs:
+    """``text`` with masks for the words of the tokens at ``positions``, besides its typed masks.
 
     ``positions`` count all tokens, special ones included; one token of a word masks the whole word. The result may have
-    no mask, which :func:`predict` refuses.
+    no mask. Its notes are on replaced masks and split words.
 
+    :param most: the most characters, besides the limit of the settings.
     :raises OutOfRange: a position is no token of this text.
     """
     mask = checkpoint.tokenizer.mask_token
@@ -108,7 +102,7 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
             "Choose an encoder with a masked-token head."
         )
     typed = text
-    text, notes = translate_masks(clean(text, MAX_CHARS), str(mask))
+    text, notes = translate_masks(clean(text, most), str(mask))
     tokens = tokenize(checkpoint, text)
     check_length(checkpoint, len(tokens))
     notes += remarks(checkpoint.tokenizer, typed, tokens)
@@ -120,26 +114,24 @@ def prepare(checkpoint: Checkpoint, text: str, positions: Collection[int] = ()) 
                 f"“{''.join(word)}” is {len(word)} pieces in this vocabulary, so it became {len(word)} masks, "
                 "each predicted independently of the others."
             )
-    ids = tuple(int(mask_id) if i in masked else token.id for i, token in enumerate(tokens))
-    return MaskedText(text, tokens, ids, masked, tuple(notes))
+    (unknown,) = describe(checkpoint.tokenizer, [int(mask_id)])
+    read = [
+        replace(unknown, start=token.start, end=token.end) if i in masked else token for i, token in enumerate(tokens)
+    ]
+    return replace(one_text(checkpoint, read, masked, text), notes=tuple(notes))
 
 
-def with_masks(checkpoint: Checkpoint, masked: MaskedText, *, asked: bool = True) -> Inputs:
-    """The inputs of ``masked``, whose masks are predicted.
+def ask_masks(masked: Inputs) -> Inputs:
+    """``masked`` as it is read where its masks are predicted, of an XLNet, whose query stream has a target, the first.
 
     Raises:
-        InputUnusable: a prediction is asked, and no token is masked.
+        InputUnusable: no token is masked.
     """
-    if asked and not masked.positions:
+    if not masked.positions:
         raise InputUnusable("There is no mask in this text. Type [MASK] in place of a word.")
-    tokens = list(masked.tokens)
-    for position in masked.positions:
-        (mask,) = describe(checkpoint.tokenizer, [masked.ids[position]])
-        tokens[position] = replace(mask, start=tokens[position].start, end=tokens[position].end)
-    made = replace(one_text(checkpoint, tokens, masked.positions, masked.text), notes=masked.notes)
-    if not (asked and checkpoint.spec.offers("two streams")):
-        return made
-    return of_query_stream(made, equal_ranks(masked.positions, len(tokens)), masked.positions[:1])
+    if not masked.checkpoint.spec.offers("two streams"):
+        return masked
+    return of_query_stream(masked, equal_ranks(masked.positions, len(masked.tokens)), masked.positions[:1])
 
 
 def masked_positions(tokens: Sequence[Token], mask_id: int, positions: Collection[int]) -> tuple[int, ...]:
@@ -177,27 +169,20 @@ def translate_masks(text: str, mask: str) -> tuple[str, list[str]]:
     return _MASKS.sub(swap, text), notes
 
 
-def predict(checkpoint: Checkpoint, masked: MaskedText, k: int = 5) -> tuple[MaskPrediction, ...]:
-    """The ``k`` most probable tokens at each masked position, in the order of positions."""
-    if k < 1:
-        raise OutOfRange("Ask for at least one prediction.")
-    return likeliest(checkpoint.tokenizer, masked.positions, probabilities(checkpoint, masked), k)
-
-
 def predict_together(
-    checkpoint: Checkpoint, calls: Sequence[tuple[MaskedText] | tuple[MaskedText, int]]
+    checkpoint: Checkpoint, calls: Sequence[tuple[str, int, tuple[int, ...]]]
 ) -> list[tuple[MaskPrediction, ...]]:
-    """The results of :func:`predict` for several arguments, equal to 1e-4, by one forward pass over padded texts.
+    """The results of :func:`fill_mask` for several arguments, equal to 1e-4, by one forward pass over padded texts.
 
     One by one where the model's head needs more than each position's own state, or where an argument is refused.
     """
     model = checkpoint.model
     head, pad = word_head(model), checkpoint.tokenizer.pad_token_id
     special = any(has(model.config, trait) for trait in ("two streams", "padding in states"))
-    valid = all(call[0].positions and call[-1] != 0 for call in calls)
+    texts = [prepare(checkpoint, text, positions) for text, _, positions in calls]
+    valid = all(text.positions and k > 0 for text, (_, k, _) in zip(texts, calls, strict=True))
     if head is None or pad is None or special or not valid or len(calls) == 1:
-        return [predict(checkpoint, *call) for call in calls]
-    texts = [call[0] for call in calls]
+        return [fill_mask(checkpoint, *call) for call in calls]
     longest = max(len(text.ids) for text in texts)
     with torch.inference_mode():
         ids = torch.tensor([[*text.ids, *[pad] * (longest - len(text.ids))] for text in texts], device=model.device)
@@ -208,19 +193,19 @@ def predict_together(
         rows = [row for row, text in enumerate(texts) for _ in text.positions]
         scores = head(states[rows, [position for text in texts for position in text.positions]])  # (all M, V)
         chances = torch.split(scores.float().softmax(-1), [len(text.positions) for text in texts])  # each (M, V)
-    counts = [call[1] if len(call) > 1 else 5 for call in calls]
     return [
         likeliest(checkpoint.tokenizer, text.positions, chances_of_text, k)
-        for text, chances_of_text, k in zip(texts, chances, counts, strict=True)
+        for text, chances_of_text, (_, k, _) in zip(texts, chances, calls, strict=True)
     ]
 
 
-def probabilities(checkpoint: Checkpoint, masked: MaskedText) -> Tensor:
+def probabilities(masked: Inputs) -> Tensor:
     """The probabilities (M, V) at the masked positions.
 
     Raises:
         InputUnusable: there is no mask.
     """
+    checkpoint = masked.checkpoint
     if not masked.positions:
         of_tokenizer = str(checkpoint.tokenizer.mask_token)
         mask = "[MASK]" if of_tokenizer == "[MASK]" else f"[MASK] (or {of_tokenizer})"
@@ -228,29 +213,27 @@ def probabilities(checkpoint: Checkpoint, masked: MaskedText) -> Tensor:
             f"There is no mask in this text. Type {mask} in place of a word, or click a word to mask it."
         )
     with torch.inference_mode():
-        ids = torch.tensor([masked.ids], device=checkpoint.model.device)  # (1, n)
+        ids = masked.tensors["input_ids"].to(checkpoint.model.device)
         return masked_logits(checkpoint.model, ids, masked.positions).float().softmax(-1)
 
 
 def refill(
-    checkpoint: Checkpoint,
-    masked: MaskedText,
-    predictions: Sequence[MaskPrediction],
-    choice: Sequence[int] | None = None,
+    masked: Inputs, predictions: Sequence[MaskPrediction], choice: Sequence[int] | None = None
 ) -> tuple[Part, ...]:
     """The sentence with a prediction at each mask, as consecutive parts.
 
     :param choice: for each prediction the rank of the token to use, from 0; by default 0.
     """
     ranks = [0] * len(predictions) if choice is None else list(choice)
-    kind = style(checkpoint.tokenizer)
+    tokenizer = masked.checkpoint.tokenizer
+    kind = style(tokenizer)
     parts: list[Part] = []
     at = 0
     for prediction, rank in zip(predictions, ranks, strict=True):
         token = masked.tokens[prediction.position]
         if token.start < 0:
-            return _refill_by_ids(checkpoint, masked, predictions, ranks)
-        glued, word = _joined_text(checkpoint, prediction.ids[rank], kind)
+            return _refill_by_ids(masked, predictions, ranks)
+        glued, word = _joined_text(tokenizer, prediction.ids[rank], kind)
         before = masked.text[at : token.start]
         if glued:
             before = before.rstrip(" ")
@@ -263,25 +246,24 @@ def refill(
     return (*parts, Part(masked.text[at:])) if masked.text[at:] else tuple(parts)
 
 
-def _joined_text(checkpoint: Checkpoint, token_id: int, kind: Style) -> tuple[bool, str]:
+def _joined_text(tokenizer: transformers.PreTrainedTokenizerBase, token_id: int, kind: Style) -> tuple[bool, str]:
     """Whether a token continues the text before it, and its text."""
-    (piece,) = pieces_of(checkpoint.tokenizer, (token_id,))
+    (piece,) = pieces_of(tokenizer, (token_id,))
     text, _, marked = read_piece(piece, kind)
-    text = text or label(checkpoint.tokenizer, token_id)
+    text = text or label(tokenizer, token_id)
     if kind == "wordpiece":
         return marked, text
     return kind in ("byte-level", "sentencepiece") and piece[:1] not in ("Ġ", "▁"), text
 
 
-def _refill_by_ids(
-    checkpoint: Checkpoint, masked: MaskedText, predictions: Sequence[MaskPrediction], ranks: Sequence[int]
-) -> tuple[Part, ...]:
+def _refill_by_ids(masked: Inputs, predictions: Sequence[MaskPrediction], ranks: Sequence[int]) -> tuple[Part, ...]:
     """For tokenizers without offsets: decodes the filled ids."""
     ids = list(masked.ids)
     for prediction, rank in zip(predictions, ranks, strict=True):
         ids[prediction.position] = prediction.ids[rank]
-    decodable = known_ids(checkpoint.tokenizer, ids)
-    return (Part(str(checkpoint.tokenizer.decode(decodable, skip_special_tokens=True))),)
+    tokenizer = masked.checkpoint.tokenizer
+    decodable = known_ids(tokenizer, ids)
+    return (Part(str(tokenizer.decode(decodable, skip_special_tokens=True))),)
 
 
 def masked_logits(model: Model, ids: Tensor, positions: Sequence[int]) -> Tensor:
@@ -331,7 +313,7 @@ PROBES: tuple[Probe, ...] = tuple(
 
 def run_probe(checkpoint: Checkpoint, probe: Probe) -> ProbeResult:
     """Predict the mask of a probe, and rank the best of the accepted words in the vocabulary."""
-    scores = probabilities(checkpoint, prepare(checkpoint, probe.text))[0]  # (V,) at the first mask
+    scores = probabilities(prepare(checkpoint, probe.text))[0]  # (V,) at the first mask
     best = scores.topk(5)
     predictions = tuple(
         (label(checkpoint.tokenizer, i), p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -347,7 +329,7 @@ def run_probe(checkpoint: Checkpoint, probe: Probe) -> ProbeResult:
 
 def word_probabilities(checkpoint: Checkpoint, text: str, choices: tuple[str, ...]) -> dict[str, float]:
     """The probability of each of ``choices`` at the first mask of ``text``, without words of several tokens."""
-    scores = probabilities(checkpoint, prepare(checkpoint, text))[0]
+    scores = probabilities(prepare(checkpoint, text))[0]
     return {word: max(float(scores[i]) for i in ids) for word in choices if (ids := _single(checkpoint, word))}
 
 

@@ -41,6 +41,11 @@ class Inputs:
     """Sentences on what is read otherwise than it was typed."""
 
     @property
+    def ids(self) -> tuple[int, ...]:
+        """Those of ``tokens``."""
+        return tuple(token.id for token in self.tokens)
+
+    @property
     def position(self) -> int:
         """The first predicted position; 0 where the head reads all tokens."""
         return self.positions[0] if self.positions else 0

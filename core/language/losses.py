@@ -125,11 +125,10 @@ def _in_order(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: 
 
 def _with_translation(checkpoint: Checkpoint, example: Example, ids: Tensor, targets: Sequence[int]) -> Tensor:
     languages = bilingual.numbers(checkpoint)
-    langs = tuple(languages[cell.segment] for cell in example.source)
-    positions = tuple(int(cell.position or 0) for cell in example.source)
-    return bilingual.scores(
-        checkpoint.model, bilingual.BilingualInput(tuple(ids[0].tolist()), langs, positions), targets
-    )
+    langs = ids.new_tensor([[languages[cell.segment] for cell in example.source]])
+    places = ids.new_tensor([[int(cell.position or 0) for cell in example.source]])
+    row = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "langs": langs, "position_ids": places}
+    return bilingual.scores(checkpoint.model, row, targets)
 
 
 def _of_decoder(checkpoint: Checkpoint, example: Example, ids: Tensor, positions: Sequence[int]) -> Tensor:

@@ -16,7 +16,7 @@ from core.checkpoints.families import Kind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import adapters, translate
-from core.language.fill_mask import MAX_CHARS, prepare, translate_masks, with_masks
+from core.language.fill_mask import MAX_CHARS, ask_masks, prepare, translate_masks
 from core.language.generate import prompt_tokens
 from core.language.inputs import Inputs, one_text, pair
 from core.language.replaced import detector_probabilities
@@ -126,7 +126,8 @@ def _second(
 def _masked(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
     if step is None and checkpoint.tokenizer.mask_token is None:
         return _plain(checkpoint, text)
-    return with_masks(checkpoint, prepare(checkpoint, text), asked=step is not None)
+    masked = prepare(checkpoint, text)
+    return masked if step is None else ask_masks(masked)
 
 
 def _plain(checkpoint: Checkpoint, text: str) -> Inputs:

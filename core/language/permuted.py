@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
-from core.language.inputs import Inputs
+from core.language.inputs import Inputs, one_text
 from core.language.text import clean
 from core.language.tokens import check_length, label, likeliest, tokenize, words
 from core.language.types import MaskPrediction, Token
@@ -42,21 +42,6 @@ from core.run.model import Model, call
 MAX_CHARS = 600
 MAX_TARGETS = 64
 """Tokens that may be targets at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """A text of n tokens, and the order in which m of them are predicted."""
-
-    tokens: tuple[Token, ...]
-    positions: tuple[int, ...]
-    """m positions in the order of prediction; the tokens of a word follow each other from left to right."""
-
-    @property
-    def words(self) -> tuple[int, ...]:
-        """The words to predict, as numbers of `core.language.tokens.words`, in the order of prediction."""
-        numbers = words(self.tokens)
-        return tuple(dict.fromkeys(numbers[position] for position in self.positions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +61,8 @@ class PredictionStep:
         return -math.log2(max(self.probability, 1e-30))
 
 
-def prepare(checkpoint: Checkpoint, text: str, chosen: Sequence[int]) -> Targets:
-    """Tokenize ``text`` and put the tokens of the ``chosen`` words in order.
+def prepare(checkpoint: Checkpoint, text: str, chosen: Sequence[int]) -> Inputs:
+    """``text`` with the m tokens of the ``chosen`` words as targets, those of a word from left to right.
 
     Args:
         chosen: numbers of words (`choices`), in the order of prediction.
@@ -98,7 +83,7 @@ def prepare(checkpoint: Checkpoint, text: str, chosen: Sequence[int]) -> Targets
         raise InputUnusable("No word is chosen for prediction. Choose one or more words of the sentence.")
     if len(positions) > MAX_TARGETS:
         raise InputUnusable(f"{len(positions)} tokens to predict are too many. Up to {MAX_TARGETS} work here.")
-    return Targets(tokens, tuple(positions))
+    return of_query_stream(one_text(checkpoint, tokens), ranks(positions, len(tokens)), positions)
 
 
 def tokens_of(checkpoint: Checkpoint, text: str) -> tuple[Token, ...]:
@@ -122,45 +107,32 @@ def choices(tokens: Sequence[Token]) -> dict[int, list[int]]:
 
 
 def follow(
-    checkpoint: Checkpoint, targets: Targets, k: int = 5, *, feed_predictions: bool = False
+    checkpoint: Checkpoint, text: str, chosen: tuple[int, ...], k: int = 5, *, feed_predictions: bool = False
 ) -> tuple[PredictionStep, ...]:
-    """Every step along the order, with the ``k`` top predictions of each.
+    """Every step along the order, with the ``k`` top predictions of each; refuses what `prepare` refuses.
 
     Args:
         feed_predictions: feed the model's top predictions back instead of the original tokens.
     """
-    ids = [token.id for token in targets.tokens]
+    targets = prepare(checkpoint, text, chosen)
+    ids = list(targets.ids)
     if not feed_predictions:
         logs = in_order(checkpoint.model, ids, targets.positions)
-        return tuple(_step(checkpoint, targets, step, logs[step], k) for step in range(len(targets.positions)))
+        return tuple(_step(targets, step, logs[step], k) for step in range(len(targets.positions)))
     steps: list[PredictionStep] = []
     for step, position in enumerate(targets.positions):
         # no position attends to the tokens of this and the later steps, so that those do not matter
-        steps.append(_step(checkpoint, targets, step, in_order(checkpoint.model, ids, targets.positions)[step], k))
+        steps.append(_step(targets, step, in_order(checkpoint.model, ids, targets.positions)[step], k))
         ids[position] = steps[-1].prediction.ids[0]
     return tuple(steps)
 
 
-def costs(checkpoint: Checkpoint, targets: Targets) -> dict[int, float]:
+def costs(checkpoint: Checkpoint, text: str, chosen: tuple[int, ...]) -> dict[int, float]:
     """The surprisal in bits of each target, by position; their sum is that of all targets."""
-    return dict(sorted((step.prediction.position, step.bits) for step in follow(checkpoint, targets)))
+    return dict(sorted((step.prediction.position, step.bits) for step in follow(checkpoint, text, chosen)))
 
 
-def reordered(targets: Targets, order: str, seed: int = 0) -> Targets:
-    """The same words in another order: ``forward``, ``backward`` or ``shuffled``.
-
-    Backward and shuffled orders move words: the tokens of a word are still predicted from left to right.
-    """
-    chosen = sorted(targets.words)
-    if order == "backward":
-        chosen.reverse()
-    elif order == "shuffled":
-        chosen = [chosen[i] for i in np.random.default_rng(seed).permutation(len(chosen))]
-    by_word = choices(targets.tokens)
-    return Targets(targets.tokens, tuple(position for number in chosen for position in by_word[number]))
-
-
-def stream_masks(targets: Targets) -> tuple[Mask, Mask]:
+def stream_masks(targets: Inputs) -> tuple[Mask, Mask]:
     """(n, n) masks of the content and the query stream; rows are queries, columns keys, in the text's order."""
     size = len(targets.tokens)
     query = ~perm_mask(ranks(targets.positions, size))
@@ -206,14 +178,14 @@ def in_order(model: Model, ids: Sequence[int], positions: Sequence[int]) -> Tens
     return _scores(model, inputs, ranks(positions, len(ids)), positions).log_softmax(-1)
 
 
-def _step(checkpoint: Checkpoint, targets: Targets, step: int, logs: Tensor, k: int) -> PredictionStep:
-    position = targets.positions[step]
-    (prediction,) = likeliest(checkpoint.tokenizer, [position], logs.exp()[None], k)
+def _step(targets: Inputs, step: int, logs: Tensor, k: int) -> PredictionStep:
+    position, tokenizer = targets.positions[step], targets.checkpoint.tokenizer
+    (prediction,) = likeliest(tokenizer, [position], logs.exp()[None], k)
     truth = targets.tokens[position].id
     log_probability = logs[truth]
     return PredictionStep(
         prediction,
-        label(checkpoint.tokenizer, truth),
+        label(tokenizer, truth),
         float(log_probability.exp()),
         int((logs > log_probability).sum()) + 1,
     )

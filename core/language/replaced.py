@@ -16,7 +16,7 @@ import numpy as np
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.fill_mask import MAX_CHARS, MaskedText, masked_logits, prepare
+from core.language.fill_mask import MAX_CHARS, masked_logits, prepare
 from core.language.text import clean
 from core.language.tokens import check_length, describe, tokenize, words
 from core.language.types import Token
@@ -76,16 +76,17 @@ def replace_and_detect(
     :raises InputUnusable: no word in it.
     :raises InputTooLong: more tokens than the models have positions.
     """
-    text = clean(text, MAX_CHARS)
+    before = prepare(generator, text).tokens
     if not positions:
-        positions = some_words(tokenize(generator, text), seed)
+        positions = some_words(before, seed)
     masked = prepare(generator, text, positions)
     sampled, probabilities = sample(generator, masked.ids, masked.positions, seed)
     ids = list(masked.ids)
     for position, token in zip(masked.positions, sampled, strict=True):
         ids[position] = token
-    after = _filled(generator, masked, ids)
-    return Detection(masked.tokens, after, masked.positions, probabilities, detector_probabilities(discriminator, ids))
+    fresh = describe(generator.tokenizer, ids)  # a typed mask keeps its offsets
+    after = tuple(replace(new, start=old.start, end=old.end) for new, old in zip(fresh, before, strict=True))
+    return Detection(before, after, masked.positions, probabilities, detector_probabilities(discriminator, ids))
 
 
 def sample(
@@ -97,12 +98,6 @@ def sample(
         probabilities = logits.float().softmax(-1)
         sampled = torch.multinomial(probabilities, 1, generator=torch.Generator().manual_seed(seed))[:, 0]
     return tuple(sampled.tolist()), tuple(probabilities[torch.arange(len(sampled)), sampled].tolist())
-
-
-def _filled(checkpoint: Checkpoint, masked: MaskedText, ids: Sequence[int]) -> tuple[Token, ...]:
-    """The filled text's tokens; a typed mask keeps its offsets."""
-    fresh = describe(checkpoint.tokenizer, ids)
-    return tuple(replace(new, start=old.start, end=old.end) for new, old in zip(fresh, masked.tokens, strict=True))
 
 
 def detect(discriminator: Checkpoint, text: str) -> Detection:

@@ -26,7 +26,7 @@ from core.checkpoints.families import Kind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language import tasks, translate
-from core.language.fill_mask import MaskedText, Part, predict, prepare, refill
+from core.language.fill_mask import Part, fill_mask, prepare, refill
 from core.language.generate import generate
 from core.language.replaced import Detection, detect
 from core.language.text import clean
@@ -70,7 +70,9 @@ class Word:
 class Filled:
     """The predictions of a masked language model at each masked position, in the order of the sentence."""
 
-    sentence: MaskedText
+    tokens: tuple[Token, ...]
+    """Of the sentence with its masks."""
+    notes: tuple[str, ...]
     predictions: tuple[MaskPrediction, ...]
     filled: tuple[Part, ...]
     """The sentence with the top prediction at each mask."""
@@ -151,9 +153,9 @@ def answer(checkpoint: Checkpoint, text: str, chosen: Sequence[int] = (), task: 
 def _fill(
     checkpoint: Checkpoint, text: str, words: Sequence[Word], chosen: Collection[int], task: str | None
 ) -> Filled:
-    sentence = prepare(checkpoint, masked(text, words, chosen))
-    predictions = predict(checkpoint, sentence, TOP)
-    return Filled(sentence, predictions, refill(checkpoint, sentence, predictions))
+    typed = masked(text, words, chosen)
+    sentence, predictions = prepare(checkpoint, typed), fill_mask(checkpoint, typed, TOP)
+    return Filled(sentence.tokens, sentence.notes, predictions, refill(sentence, predictions))
 
 
 def _detect(

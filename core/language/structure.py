@@ -10,7 +10,7 @@ import numpy as np
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
-from core.language.fill_mask import MAX_CHARS, MaskedText
+from core.language.fill_mask import MAX_CHARS, prepare
 from core.language.pairs import pair_scores
 from core.language.text import clean
 from core.language.tokens import check_length, likeliest, tokenize
@@ -20,8 +20,10 @@ from core.objectives import spans, unified, word_order
 from core.run.model import Model, call
 
 
-def from_boundaries(checkpoint: Checkpoint, masked: MaskedText, k: int) -> tuple[MaskPrediction, ...]:
-    """The ``k`` most probable tokens at each masked position, from the two tokens outside its span.
+def from_boundaries(
+    checkpoint: Checkpoint, text: str, k: int, positions: tuple[int, ...]
+) -> tuple[MaskPrediction, ...]:
+    """The predictions of `core.language.fill_mask.fill_mask`, from the two tokens outside the span of each mask.
 
     Args:
         checkpoint: the ``spans`` part of a BERT.
@@ -29,6 +31,7 @@ def from_boundaries(checkpoint: Checkpoint, masked: MaskedText, k: int) -> tuple
     Raises:
         InputUnusable: there is no mask.
     """
+    masked = prepare(checkpoint, text, positions)
     if not masked.positions:
         raise InputUnusable("No word is masked. Click two or three neighboring words.")
     beside = [
@@ -38,7 +41,7 @@ def from_boundaries(checkpoint: Checkpoint, masked: MaskedText, k: int) -> tuple
     ]
     model = checkpoint.model
     with torch.inference_mode():
-        ids = torch.tensor([masked.ids])
+        ids = masked.tensors["input_ids"]
         states = model.bert(ids, torch.ones_like(ids)).last_hidden_state
         left, right, distance = torch.tensor(beside).T
         away = model.boundary(states, torch.zeros_like(left), left, right, distance)

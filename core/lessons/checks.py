@@ -26,7 +26,7 @@ from core.catalogue.results import Result, paper, tables
 from core.checkpoints.families import Ability
 from core.checkpoints.spec import Part
 from core.errors import AtlasError, InputUnusable, OutOfRange
-from core.language.fill_mask import predict, prepare
+from core.language.fill_mask import fill_mask
 from core.language.generate import generate, repetition
 from core.language.pairs import score_pair
 from core.language.replaced import detect
@@ -104,7 +104,7 @@ class _Masked(ModelCheck, ABC):
 
     def best(self, k: int) -> MaskPrediction:
         """The ``k`` most probable tokens at the first mask."""
-        return engine.run(predict, self.fitting(), prepare(engine.checkpoint(self.model), self.text), k)[0]
+        return engine.run(fill_mask, self.fitting(), self.text, k)[0]
 
 
 class Prediction(_Masked):

@@ -21,7 +21,7 @@ from core.errors import ContentUnusable
 from core.figures.labels import short
 from core.figures.predictions import HEIGHT, bars_alt
 from core.figures.predictions import masked_word as picture
-from core.language.fill_mask import predict, prepare
+from core.language.fill_mask import fill_mask
 from core.links import parameters as link
 from core.settings import settings
 from core.table import Table
@@ -117,8 +117,7 @@ def _draw_predictions(view: View, spec: CheckpointSpec, text: str, before: int, 
     """
     state = view.state
     with place if state.memory.get("drawn") else place.container(), sentences():
-        sentence = session.computed("", prepare, spec.slug, text)
-        prediction = session.computed("", predict, spec.slug, sentence, _GUESSES)[before]
+        prediction = session.computed("", fill_mask, spec.slug, text, _GUESSES)[before]
         (attention_map, *_) = session.trace(spec.slug, text).maps
         at, tokens = prediction.position, attention_map.query_tokens
         layer, head = clearest_head(attention_map, at)

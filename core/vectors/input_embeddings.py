@@ -113,6 +113,5 @@ def _inputs(checkpoint: Checkpoint, first: str, second: str) -> Inputs:
         return inputs_of(checkpoint, first)
     text_a, text_b = clean(first, MAX_CHARS), clean(second, MAX_CHARS)
     if speaks(checkpoint.model):
-        joined = bilingual.prepare(checkpoint, text_a, text_b)
-        return Inputs(checkpoint, joined.row.tensors, joined.tokens)
+        return bilingual.prepare(checkpoint, text_a, text_b)
     return inputs(checkpoint, text_a, second=text_b)

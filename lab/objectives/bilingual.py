@@ -164,9 +164,11 @@ def rows(
         What `lab.masking.mask_rows` returns; ``langs`` and ``positions`` (rows, width).
     """
     layouts = [layout([(side, text.both[side].row(pair)) for side in shown], END) for shown, pair in items]
-    width = -(-max(len(row.ids) for row in layouts) // ROUND) * ROUND
+    ids = [row["input_ids"][0].numpy() for row in layouts]
+    width = -(-max(map(len, ids)) // ROUND) * ROUND
     langs, positions = np.zeros((2, len(layouts), width), dtype=np.int64)
     for number, row in enumerate(layouts):
-        langs[number, : len(row.ids)], positions[number, : len(row.ids)] = row.langs, row.positions
-    batch = mask_rows([np.array(row.ids) for row in layouts], special, MASK, PAD, width, rngs)
+        size = len(ids[number])
+        langs[number, :size], positions[number, :size] = row["langs"][0], row["position_ids"][0]
+    batch = mask_rows(ids, special, MASK, PAD, width, rngs)
     return batch | batches.tensors(langs=langs, positions=positions)

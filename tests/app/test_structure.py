@@ -56,12 +56,13 @@ def test_the_scalar_mix_opens_with_elmos_own_layers() -> None:
 
 def test_a_span_is_predicted_from_the_token_on_each_side() -> None:
     part = checkpoints.load("atlas-bert", "spans")
-    masked = prepare(part, "My sister reads a long book in the garden.", (3, 4, 6))
+    text, positions = "My sister reads a long book in the garden.", (3, 4, 6)
+    masked = prepare(part, text, positions)
     bert, head = part.model.bert, part.model.boundary
     with torch.inference_mode():
         states = bert(torch.tensor([masked.ids])).last_hidden_state[0]
         for mask_prediction, (left, right, distance) in zip(
-            structure.from_boundaries(part, masked, 1), [(2, 5, 1), (2, 5, 2), (5, 7, 1)], strict=True
+            structure.from_boundaries(part, text, 1, positions), [(2, 5, 1), (2, 5, 2), (5, 7, 1)], strict=True
         ):
             y = head.layers(torch.cat([states[left], states[right], head.distances.weight[distance - 1]]))
             chances = part.model.cls.predictions.decoder(y).softmax(-1)

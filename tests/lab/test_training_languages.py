@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,19 +70,21 @@ def test_pair_and_token_logits_are_the_librarys(pair_shipped: Checkpoint) -> Non
     assert pair_shipped.model.config.lang2id == {"en": 0, "fr": 1}
     single, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
     place = len(single) + 3  # the first token of the second sentence, after three ends
+    plain = bilingual.prepare(pair_shipped, ENGLISH, FRENCH)
     joined = bilingual.prepare(pair_shipped, ENGLISH, FRENCH, [2, place])
     assert joined.second == len(single) + 2
-    assert [t.id for t in joined.tokens] == [END, *single, END, END, *other, END]
-    assert joined.row.langs == (0,) * (len(single) + 2) + (1,) * (len(other) + 2)
-    assert joined.row.positions == (*range(len(single) + 2), *range(len(other) + 2))
-    assert {2, place} <= set(joined.masked)
-    assert [joined.row.ids[i] for i in joined.masked] == [MASK] * len(joined.masked)
+    assert list(plain.ids) == [END, *single, END, END, *other, END]
+    assert {2, place} <= set(joined.positions)
+    assert joined.ids == tuple(MASK if i in joined.positions else id_ for i, id_ in enumerate(plain.ids))
+    assert joined.tensors["input_ids"].tolist() == [list(joined.ids)]
+    assert joined.tensors["langs"].tolist() == [[0] * (len(single) + 2) + [1] * (len(other) + 2)]
+    assert joined.tensors["position_ids"].tolist() == [[*range(len(single) + 2), *range(len(other) + 2)]]
     with torch.no_grad():
-        ids, langs, places = (torch.tensor([part]) for part in dataclasses.astuple(joined.row))
+        ids, langs, places = (joined.tensors[name] for name in ("input_ids", "langs", "position_ids"))
         both = pair_shipped.model(input_ids=ids, langs=langs, position_ids=places).logits[0]
         alone = pair_shipped.model(input_ids=ids[:, joined.second :], langs=langs[:, joined.second :]).logits[0]
-    predictions = bilingual.predict(pair_shipped, joined, 3)
-    assert [g.position for g in predictions] == list(joined.masked)
+    predictions = bilingual.predict(pair_shipped, ENGLISH, FRENCH, (2, place), 3)
+    assert [g.position for g in predictions] == list(joined.positions)
     first, last = predictions[0], predictions[-1]
     assert first.with_translation.ids == tuple(both[first.position].topk(3).indices.tolist())
     assert last.alone.ids == tuple(alone[last.position - joined.second].topk(3).indices.tolist())
@@ -94,12 +95,12 @@ def test_pair_and_token_logits_are_the_librarys(pair_shipped: Checkpoint) -> Non
 
 def test_whole_words_are_masked_and_errors_are_sentences(pair_shipped: Checkpoint) -> None:
     typed = bilingual.prepare(pair_shipped, "The [MASK] sat.", FRENCH)
-    assert len(typed.masked) == 1
+    assert len(typed.positions) == 1
     with pytest.raises(InputUnusable, match="No word is masked"):
-        bilingual.predict(pair_shipped, bilingual.prepare(pair_shipped, ENGLISH, FRENCH))
+        bilingual.predict(pair_shipped, ENGLISH, FRENCH)
     with pytest.raises(OutOfRange):
         bilingual.prepare(pair_shipped, ENGLISH, FRENCH, [99])
-    assert bilingual.prepare(pair_shipped, ENGLISH, FRENCH, [0]).masked == ()
+    assert bilingual.prepare(pair_shipped, ENGLISH, FRENCH, [0]).positions == ()
     dumb = Checkpoint(pair_shipped.model, pair_shipped.tokenizer, pair_shipped.spec)
     pair_shipped.model.config.use_lang_emb = False
     try:
@@ -113,13 +114,14 @@ def test_recovered_words_by_hand(pair_shipped: Checkpoint, monkeypatch: pytest.M
     """A model that knows every word of a row with a translation and none of a row alone."""
     tokenizer: Any = pair_shipped.tokenizer
 
-    def scores(_: Any, row: bilingual.BilingualInput, places: list[int]) -> torch.Tensor:
+    def scores(_: Any, row: dict[str, torch.Tensor], places: list[int]) -> torch.Tensor:
         first, other = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (ENGLISH, FRENCH))
         full = [END, *first, END, END, *other, END]
-        assert all(row.ids[place] == MASK for place in places)
+        ids = row["input_ids"][0].tolist()
+        assert all(ids[place] == MASK for place in places)
         out = torch.zeros(len(places), len(tokenizer))
         for number, place in enumerate(places):
-            out[number, full[place] if len(row.ids) == len(full) else PAD] = 1.0
+            out[number, full[place] if len(ids) == len(full) else PAD] = 1.0
             out[number, :5] += torch.tensor([0.5, 0.5, 0.5, 0.5, 0.5])  # five others that are no words
         return out
 

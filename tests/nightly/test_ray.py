@@ -20,7 +20,7 @@ from core.engine.client import results
 from core.engine.tasks import TASKS, name_of
 from core.errors import EngineUnavailable
 from core.language import codes
-from core.language.fill_mask import predict, prepare
+from core.language.fill_mask import fill_mask
 from core.language.generate import generate
 from core.language.types import Decoding
 from core.settings import ROOT, settings
@@ -72,10 +72,10 @@ def test_a_batch_equals_each_text_alone(slug: str, served: object) -> None:
     model = checkpoint(slug)
     part = "generator" if slug == "atlas-electra" else None
     mask = str(model.tokenizer.mask_token)
-    texts = [prepare(model, f"{count * 'very '}old {mask} saw the {mask}.") for count in range(8)]
-    alone = [predict(checkpoint(slug, part), text) for text in texts]
+    texts = [f"{count * 'very '}old {mask} saw the {mask}." for count in range(8)]
+    alone = [fill_mask(checkpoint(slug, part), text) for text in texts]
     with ThreadPoolExecutor(8) as threads:
-        answers = threads.map(lambda text: next(results(TASKS[name_of(predict)], slug, part, (text,), {})), texts)
+        answers = threads.map(lambda text: next(results(TASKS[name_of(fill_mask)], slug, part, (text,), {})), texts)
         same(list(answers), alone, NEAR)
 
 

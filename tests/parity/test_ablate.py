@@ -22,7 +22,6 @@ from core.checkpoints.adapters import running
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.adapters import classify
-from core.language.fill_mask import prepare
 from core.language.makers import inputs
 from core.language.types import labels
 from tests import tinyadapters, tinyfamilies
@@ -343,7 +342,7 @@ def test_the_embeddings_are_read_as_well() -> None:
 
 def test_the_demo_of_shared_layers_reads_the_same() -> None:
     albert = tinyfamilies.make("albert")
-    assert predictions_by_layer(albert, prepare(albert, MASKED), k=5) == lens(albert, MASKED)
+    assert predictions_by_layer(albert, MASKED, k=5) == lens(albert, MASKED)
     with pytest.raises(InputUnusable, match=r"\[MASK\]"):
         lens(albert, PLAIN)
     albert.model.config.model_type = "fnet"

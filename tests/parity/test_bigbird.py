@@ -224,12 +224,12 @@ def test_a_configuration_with_full_attention_has_it():
 @pytest.mark.parametrize("name", ["big_bird", "longformer"])
 def test_predictions_of_a_batch_are_those_of_each_text_and_of_the_whole_pass(name):
     checkpoint = tinyfamilies.make(name)
-    texts = [prepare_masks(checkpoint, text) for text in ("A [MASK].", " ".join([tinyfamilies.PLAIN] * 4) + " [MASK]")]
-    together = predict_together(checkpoint, [(text,) for text in texts])
-    for text, (found,) in zip(texts, together, strict=True):
+    typed = ("A [MASK].", " ".join([tinyfamilies.PLAIN] * 4) + " [MASK]")
+    together = predict_together(checkpoint, [(text, 5, ()) for text in typed])
+    for text, (found,) in zip((prepare_masks(checkpoint, text) for text in typed), together, strict=True):
         ids = torch.tensor([text.ids])
         with torch.no_grad():
             logits = checkpoint.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
         expected = logits[0, text.positions[0]].softmax(-1)
         np.testing.assert_allclose(found.probabilities, expected[list(found.ids)], atol=1e-5)
-        torch.testing.assert_close(probabilities(checkpoint, text)[0], expected, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(probabilities(text)[0], expected, atol=1e-5, rtol=1e-4)

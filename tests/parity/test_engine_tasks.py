@@ -12,7 +12,7 @@ from core.checkpoints.spec import Checkpoint
 from core.efficiency import buckets
 from core.engine import checkpoint
 from core.engine.tasks import TASKS
-from core.language import bilingual, permuted, translate
+from core.language import translate
 from core.language.fill_mask import prepare
 from core.language.generate import prompted
 from core.language.types import Decoding
@@ -50,7 +50,7 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "attention.disentangled.score_components": ("atlas-deberta", lambda _: (SENTENCE,)),
     "attention.capture.capture": ("minilm", lambda _: (SENTENCE, "She thanked him.")),
     "attention.inside.block.block": ("minilm", lambda _: (SENTENCE, 2)),
-    "attention.inside.lens.predictions_by_layer": ("atlas-albert", lambda model: (prepare(model, MASKED),)),
+    "attention.inside.lens.predictions_by_layer": ("atlas-albert", lambda _: (MASKED,)),
     "attention.inside.lens.trajectory": ("atlas-gpt-2", lambda _: (SENTENCE,)),
     "attention.inside.overview.overview": ("atlas-gpt-2", lambda _: (SENTENCE,)),
     "attention.word_maps.generate_answer": ("atlas-t5", lambda model: (SENTENCE, _task(model))),
@@ -63,11 +63,11 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "language.adapters.classify": ("atlas-adapter-bert", lambda model: (SENTENCE, _adapter(model))),
     "language.bilingual.predict": (
         "atlas-xlm",
-        lambda model: (bilingual.prepare(model, "The cat sleeps.", "Le chat dort.", (2,)),),
+        lambda _: ("The cat sleeps.", "Le chat dort.", (2,)),
     ),
     "language.codes.classify": ("atlas-ctrl", lambda _: (SENTENCE,)),
     "language.decoding.search.tree": ("atlas-gpt-2", lambda model: (prompted(model, SENTENCE), BEAM)),
-    "language.fill_mask.predict": ("minilm", lambda model: (prepare(model, MASKED), 7)),
+    "language.fill_mask.fill_mask": ("minilm", lambda _: (MASKED, 7, (2,))),
     "language.generate.steps_along": ("atlas-gpt-2", lambda model: (prompted(model, SENTENCE), (11, 12, 13))),
     "language.generate.generate": ("atlas-llama", lambda _: (SENTENCE, SAMPLE)),
     "language.generate.steps": ("atlas-gpt-2", lambda model: (prompted(model, SENTENCE), BEAM)),
@@ -76,7 +76,7 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
         lambda model: (prompted(model, SENTENCE), [SAMPLE, Decoding()]),
     ),
     "language.losses.losses": ("atlas-bert", lambda model: (_example(model), "masks")),
-    "language.permuted.follow": ("atlas-xlnet", lambda model: (permuted.prepare(model, SENTENCE, (2, 3)),)),
+    "language.permuted.follow": ("atlas-xlnet", lambda _: (SENTENCE, (2, 3))),
     "language.segments.compare": ("atlas-transformer-xl", lambda _: (9 * SENTENCE,)),
     "language.side_by_side.answer": ("minilm", lambda _: (SENTENCE, (2,))),
     "language.translate.align": (

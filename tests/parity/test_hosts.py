@@ -35,7 +35,7 @@ from core.finetuning import trainable
 from core.finetuning.examples import parse
 from core.finetuning.setup import Setup
 from core.finetuning.train import fine_tune
-from core.language.fill_mask import fill_mask, predict, predict_together, prepare
+from core.language.fill_mask import fill_mask, predict_together
 from core.language.generate import generate
 from core.language.inputs import one_text, pair
 from core.language.makers import inputs
@@ -210,10 +210,10 @@ def test_models_that_read_padding_are_marked(name: str) -> None:
 
 def test_a_batch_gives_what_each_text_gives_alone(host: Callable[[str], Checkpoint]) -> None:
     checkpoint = host("encoder convbert")
-    texts = [prepare(checkpoint, text) for text in (MASKED, "A [MASK].")]
-    together = predict_together(checkpoint, [(text,) for text in texts])
+    texts = (MASKED, "A [MASK].")
+    together = predict_together(checkpoint, [(text, 5, ()) for text in texts])
     for text, result in zip(texts, together, strict=True):
-        np.testing.assert_allclose(result[0].probabilities, predict(checkpoint, text)[0].probabilities, atol=1e-6)
+        np.testing.assert_allclose(result[0].probabilities, fill_mask(checkpoint, text)[0].probabilities, atol=1e-6)
 
 
 SAID = {"return_dict": False, "output_attentions": True, "output_hidden_states": True, "tie_last_hidden_states": False}

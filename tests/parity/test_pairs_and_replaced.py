@@ -170,7 +170,7 @@ def test_the_refilled_sentence_is_the_pipelines(name: str) -> None:
     words = [(i, g) for i, g in guesses if g["token_str"].strip().isalpha() and len(g["token_str"].strip()) > 1]
     assert len(words) > 3
     for rank, guess in words:
-        parts = refill(checkpoint, masked, predictions, [rank])
+        parts = refill(masked, predictions, [rank])
         plain = "".join(part.text for part in parts)
         assert plain.replace(" ", "") == guess["sequence"].replace(" ", "").replace("##", "")
         assert [part.position for part in parts].count(predictions[0].position) == 1

@@ -14,7 +14,6 @@ from core.checkpoints.spec import Checkpoint
 from core.efficiency import samples
 from core.efficiency.compare import compare, prepare, token_counter
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix, OutOfRange
-from core.language.fill_mask import MaskedText
 from core.patterns.layout import Sparsity, cost
 from core.run.odd import hashing
 from core.sparse import bigbird, reformer
@@ -222,7 +221,7 @@ def test_prepare_and_its_refusals(checkpoint: Checkpoint) -> None:
 
 def test_only_bigbird_is_compared() -> None:
     with pytest.raises(NoAttentionMatrix, match="bert"):
-        compare(tinyfamilies.make("bert"), MaskedText("", (), (1, 2, 3), (1,)), Sparsity())
+        compare(prepare(tinyfamilies.make("bert"), "a [MASK]"), Sparsity())
 
 
 def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
@@ -230,7 +229,7 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
     long = prepare(checkpoint, text)
     sparsity = Sparsity(block_size=16, random_blocks=1, seed=3)
     told: list[float] = []
-    comparison = compare(checkpoint, long, sparsity, k=3, progress=lambda share, doing: told.append(share))
+    comparison = compare(long, sparsity, k=3, progress=lambda share, doing: told.append(share))
 
     n, layers, heads = len(long.ids), 2, 2
     assert (comparison.tokens, comparison.layers, comparison.heads, comparison.positions) == (n, layers, heads, 512)
@@ -262,6 +261,6 @@ def test_a_whole_comparison(checkpoint: Checkpoint) -> None:
 
 def test_sparse_with_everything_in_sight_answers_as_full(checkpoint: Checkpoint) -> None:
     long = prepare(checkpoint, "The cat [MASK] on the mat.")
-    comparison = compare(checkpoint, long, Sparsity(block_size=16))
+    comparison = compare(long, Sparsity(block_size=16))
     assert comparison.sparse.scores == comparison.full.scores
     assert comparison.masks[0].distance < 1e-5

@@ -78,22 +78,22 @@ def test_global_words_are_found_wherever_they_stand(window: Checkpoint) -> None:
     the = window.tokenizer.convert_tokens_to_ids("the")
     places = tuple(at for at, i in enumerate(long.ids) if i == the)
     assert len(places) == 3
-    assert global_positions(window, long, "The", True) == (0, *places)
-    assert global_positions(window, long, "", False) == ()
+    assert global_positions(long, "The", True) == (0, *places)
+    assert global_positions(long, "", False) == ()
     with pytest.raises(InputUnusable, match="does not occur in this text"):
-        global_positions(window, long, "the, zebra", True)
+        global_positions(long, "the, zebra", True)
     with pytest.raises(InputUnusable, match="up to 8"):
-        global_positions(window, long, "the," * 9, True)
+        global_positions(long, "the," * 9, True)
     many = prepare(window, "the " * 20 + "[MASK]")
     with pytest.raises(InputUnusable, match="Choose rarer words"):
-        global_positions(window, many, "the", True)
+        global_positions(many, "the", True)
 
 
 def test_ways_differ_only_where_the_mask_does(window: Checkpoint) -> None:
     text = "the cat sat on the mat and looked at the dog, " * 6 + "and the [MASK] sat."
     long = prepare(window, text)
     n, progress = len(long.ids), []
-    comparison = compare_windows(window, long, 8, (0,), progress=lambda share, doing: progress.append(share))
+    comparison = compare_windows(long, 8, (0,), progress=lambda share, doing: progress.append(share))
     assert progress == sorted(progress)
     assert (comparison.tokens, comparison.layers, comparison.heads) == (n, 2, 2)
     (mask,) = comparison.masks
@@ -105,7 +105,7 @@ def test_ways_differ_only_where_the_mask_does(window: Checkpoint) -> None:
     assert comparison.sparse.scores == 4 * window_layout.cost(n, 8, (0,)).sparse
     assert comparison.full.scores == 4 * n * n
     assert comparison.sparse.peak_bytes < comparison.full.peak_bytes
-    wide = compare_windows(window, long, n, (0,))
+    wide = compare_windows(long, n, (0,))
     for word in wide.masks[0].answers:  # a window as wide as the text is full attention
         assert word.probabilities[0] == pytest.approx(word.probabilities[1], rel=1e-4, abs=1e-7)
 

@@ -21,7 +21,7 @@ from core.engine import server
 from core.engine.client import results
 from core.engine.tasks import TASKS, Failure, Task, name_of
 from core.errors import EngineUnavailable, InputUnusable, OutOfRange
-from core.language.fill_mask import predict, predict_together, prepare
+from core.language.fill_mask import fill_mask, predict_together, prepare
 from core.language.generate import generate, prompted, steps_along
 from core.language.types import Decoding
 from core.settings import settings
@@ -29,7 +29,7 @@ from core.turns import Turns
 from tests import tinyfamilies
 
 LENGTHS = ("The [MASK] sat.", "The cat [MASK] on the [MASK] and looked at the dog.", "[MASK]", "A small [MASK] runs.")
-FILL, GENERATE = TASKS[name_of(predict)], TASKS[name_of(generate)]
+FILL, GENERATE = TASKS[name_of(fill_mask)], TASKS[name_of(generate)]
 
 
 def call(task: Task, slug: str, **arguments: object) -> bytes:
@@ -117,8 +117,8 @@ def test_the_default_computes_here_and_imports_no_ray() -> None:
 
 def test_results_are_those_of_this_process(remote: object) -> None:
     bert, gpt = server.checkpoint("bert"), server.checkpoint("gpt")
-    text = prepare(bert, LENGTHS[1])
-    same(engine.run(predict, "bert", text, 3), predict(bert, text, 3))
+    text = LENGTHS[1]
+    same(engine.run(fill_mask, "bert", text, 3), fill_mask(bert, text, 3))
     start, decoding = prompted(gpt, "The cat"), Decoding(max_new_tokens=6, strategy="sample", seed=3)
     steps = tuple(engine.stream(generate, "gpt", "The cat", decoding))
     assert len(steps) == 6
@@ -127,9 +127,9 @@ def test_results_are_those_of_this_process(remote: object) -> None:
 
 
 def test_an_error_for_the_visitor_arrives_as_it_was_raised(remote: object) -> None:
-    text = prepare(server.checkpoint("bert"), "No mask.")
+    text = "No mask."
     with pytest.raises(InputUnusable, match="There is no mask in this text"):
-        engine.run(predict, "bert", text)
+        engine.run(fill_mask, "bert", text)
     with pytest.raises(OutOfRange, match="There is no token 1000000"):
         engine.stream(generate, "gpt", "The cat", forced=(10**6,))
 
@@ -149,19 +149,19 @@ def test_no_other_function_is_called(name: str, models: None) -> None:
         (b'"part":null', b'"part":"os"'),
         (b'"k":2', b'"k":"many"'),
         (b'"k":2', b'"k":2,"compute":"os.getcwd"'),
-        (b'"tokens":', b'"os.getcwd":'),
+        (b'"positions":', b'"os.getcwd":'),
     ],
 )
 def test_a_request_of_other_types_is_refused_in_a_sentence(right: bytes, wrong: bytes, models: None) -> None:
-    text = prepare(server.checkpoint("bert"), LENGTHS[0])
-    message = call(FILL, "bert", masked=text, k=2)
+    text = LENGTHS[0]
+    message = call(FILL, "bert", text=text, k=2)
     requests = [(FILL.name, message.replace(right, wrong, 1)), (FILL.name, message)]
     assert requests[0] != requests[1]
     refusal = Failure(error="EngineUnavailable", sentence="The model engine cannot read this request of the app.")
     assert outcomes(FILL, server.answer(*requests[0], threading.Event())) == [refusal]
     refused, answered = (outcomes(FILL, [answer]) for answer in server.answer_together(requests))
     assert refused == [refusal]
-    same(answered, [predict(server.checkpoint("bert"), text, 2)])
+    same(answered, [fill_mask(server.checkpoint("bert"), text, 2)])
 
 
 def test_an_engine_that_is_away_is_said(models: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +172,7 @@ def test_an_engine_that_is_away_is_said(models: None, monkeypatch: pytest.Monkey
         settings.cache_clear()
         try:
             with pytest.raises(EngineUnavailable, match=r"engine of this installation is away\. It cannot be reached"):
-                engine.run(predict, "bert", prepare(engine.checkpoint("bert"), LENGTHS[0]))
+                engine.run(fill_mask, "bert", LENGTHS[0])
         finally:
             monkeypatch.undo()
             settings.cache_clear()
@@ -180,15 +180,15 @@ def test_an_engine_that_is_away_is_said(models: None, monkeypatch: pytest.Monkey
 
 def test_an_engine_that_comes_back_is_used_again(remote: ThreadingHTTPServer) -> None:
     bert = server.checkpoint("bert")
-    text = prepare(bert, LENGTHS[0])
+    text = LENGTHS[0]
     remote.shutdown()
     remote.server_close()
     with pytest.raises(EngineUnavailable, match="cannot be reached"):
-        engine.run(predict, "bert", text)
+        engine.run(fill_mask, "bert", text)
     again = ThreadingHTTPServer(("127.0.0.1", remote.server_port), Handler)
     threading.Thread(target=again.serve_forever, args=(0.01,), daemon=True).start()
     try:
-        same(engine.run(predict, "bert", text), predict(bert, text))
+        same(engine.run(fill_mask, "bert", text), fill_mask(bert, text))
     finally:
         again.shutdown()
         again.server_close()
@@ -205,7 +205,7 @@ def test_an_answer_that_breaks_or_has_other_types_is_said(
         yield end
 
     monkeypatch.setattr(server, "answer", broken)
-    answer = results(FILL, "bert", None, (prepare(server.checkpoint("bert"), LENGTHS[0]),), {})
+    answer = results(FILL, "bert", None, (LENGTHS[0],), {})
     assert next(answer) == ()
     with pytest.raises(EngineUnavailable, match=reason):
         next(answer)
@@ -232,7 +232,7 @@ def test_a_visitor_who_leaves_ends_the_computation(remote: object, monkeypatch: 
     turns = Turns(1)
     monkeypatch.setattr(server, "answer", endless)
     monkeypatch.setattr("core.engine.client.turns", turns)
-    answer = results(FILL, "bert", None, (prepare(server.checkpoint("bert"), LENGTHS[0]),), {})
+    answer = results(FILL, "bert", None, (LENGTHS[0],), {})
     with turns.run(check):
         assert next(answer) == ()
         left.set()
@@ -255,19 +255,19 @@ def test_a_computation_that_nobody_waits_for_ends_at_its_next_step(models: None)
 def test_masked_texts_of_a_batch_are_predicted_as_each_alone(family: str) -> None:
     bert = tinyfamilies.make(family)
     mask = str(bert.tokenizer.mask_token)
-    calls = [(prepare(bert, text.replace("[MASK]", mask)), k) for k, text in enumerate(LENGTHS, 2)]
-    assert len({len(text.ids) for text, _ in calls}) > 2
-    same(predict_together(bert, calls), [predict(bert, *call) for call in calls], near=1e-5)
+    calls = [(text.replace("[MASK]", mask), k, ()) for k, text in enumerate(LENGTHS, 2)]
+    assert len({len(prepare(bert, text).ids) for text, _, _ in calls}) > 2
+    same(predict_together(bert, calls), [fill_mask(bert, *call) for call in calls], near=1e-5)
 
 
 def test_a_refused_request_of_a_batch_keeps_none_of_the_others(models: None) -> None:
     bert = server.checkpoint("bert")
-    texts = [prepare(bert, text) for text in (LENGTHS[0], "No mask.", LENGTHS[1])]
-    requests = [(FILL.name, call(FILL, "bert", masked=text, k=2)) for text in texts]
+    texts = (LENGTHS[0], "No mask.", LENGTHS[1])
+    requests = [(FILL.name, call(FILL, "bert", text=text, k=2)) for text in texts]
     (first,), (refused,), (last,) = (outcomes(FILL, [answer]) for answer in server.answer_together(requests))
     assert refused.error == "InputUnusable"
-    same(first, predict(bert, texts[0], 2), near=1e-5)
-    same(last, predict(bert, texts[2], 2), near=1e-5)
+    same(first, fill_mask(bert, texts[0], 2), near=1e-5)
+    same(last, fill_mask(bert, texts[2], 2), near=1e-5)
 
 
 @dataclass

@@ -8,8 +8,9 @@ import pytest
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language.fill_mask import MaskedText, Probe, fill_mask, predict, prepare, refill, run_probe, translate_masks
+from core.language.fill_mask import Probe, fill_mask, prepare, refill, run_probe, translate_masks
 from core.language.generate import generate, prompt_ids, repetition
+from core.language.inputs import Inputs
 from core.language.tokens import max_tokens
 from core.language.types import Alternative, Decoding, MaskPrediction, Token
 from tests import tiny, tinyfamilies
@@ -91,21 +92,21 @@ def _words(text: str) -> tuple[Token, ...]:
 
 def test_refilling_keeps_the_visitors_own_writing(bert: Checkpoint) -> None:
     text = "The [MASK] of FRANCE is [MASK]"
-    masked = MaskedText(text, _words(text), (), (1, 5))
+    masked = Inputs(bert, {}, _words(text), positions=(1, 5), text=text)
     known = bert.tokenizer.convert_tokens_to_ids
     guesses = (
         MaskPrediction(1, ("cat", "dog"), (0.5, 0.1), (known("cat"), known("dog"))),
         MaskPrediction(5, ("##s", "paris"), (0.5, 0.1), (known("##s"), known("paris"))),
     )
-    assert "".join(p.text for p in refill(bert, masked, guesses, [1, 1])) == "The dog of FRANCE is paris"
-    assert "".join(p.text for p in refill(bert, masked, guesses)) == "The cat of FRANCE iss"
+    assert "".join(p.text for p in refill(masked, guesses, [1, 1])) == "The dog of FRANCE is paris"
+    assert "".join(p.text for p in refill(masked, guesses)) == "The cat of FRANCE iss"
 
 
 def test_more_predictions_than_there_are_tokens_gives_all(bert: Checkpoint) -> None:
-    (prediction,) = predict(bert, prepare(bert, "the [MASK]"), k=10_000)
+    (prediction,) = fill_mask(bert, "the [MASK]", k=10_000)
     assert sum(prediction.probabilities) == pytest.approx(1, abs=1e-4)
     with pytest.raises(OutOfRange):
-        predict(bert, prepare(bert, "the [MASK]"), k=0)
+        fill_mask(bert, "the [MASK]", k=0)
 
 
 def test_a_probes_rank_is_that_of_its_best_answer(bert: Checkpoint) -> None:

@@ -13,7 +13,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import permuted, segments, side_by_side
 from core.language.decoding.reader import Start
-from core.language.fill_mask import fill_mask, predict, prepare
+from core.language.fill_mask import fill_mask, prepare
 from core.language.generate import generate
 from core.language.generate import steps as decode
 from core.language.types import Decoding
@@ -46,7 +46,7 @@ def alone(checkpoint: Checkpoint, ids: list[int], order: list[int], step: int) -
 def test_the_steps_of_one_pass_use_the_chain_rule(xlnet: Checkpoint) -> None:
     targets = permuted.prepare(xlnet, TEXT, [5, 2, 3])
     ids = [token.id for token in targets.tokens]
-    prediction_steps = permuted.follow(xlnet, targets)
+    prediction_steps = permuted.follow(xlnet, TEXT, (5, 2, 3))
     a, b, c = order = list(targets.positions)
     first = alone(xlnet, ids, order, 0)
     assert prediction_steps[0].probability == pytest.approx(math.exp(first[ids[a]]), rel=1e-4)
@@ -56,7 +56,7 @@ def test_the_steps_of_one_pass_use_the_chain_rule(xlnet: Checkpoint) -> None:
     last = alone(xlnet, ids, order, 2)
     assert prediction_steps[2].probability == pytest.approx(math.exp(last[ids[c]]), rel=1e-4)
     assert prediction_steps[2].bits == pytest.approx(-math.log2(prediction_steps[2].probability))
-    costs = permuted.costs(xlnet, targets)
+    costs = permuted.costs(xlnet, TEXT, (5, 2, 3))
     assert list(costs) == sorted(targets.positions)
     assert [costs[place] for place in targets.positions] == pytest.approx(
         [step.bits for step in prediction_steps], rel=1e-4
@@ -64,11 +64,10 @@ def test_the_steps_of_one_pass_use_the_chain_rule(xlnet: Checkpoint) -> None:
 
 
 def test_what_comes_later_in_the_order_cannot_be_felt(xlnet: Checkpoint) -> None:
-    first = permuted.prepare(xlnet, "The cat sat on the mat.", [2, 6])
-    other = permuted.prepare(xlnet, "The cat sat on the dog.", [2, 6])
-    steps, others = (permuted.follow(xlnet, targets) for targets in (first, other))
+    both = ("The cat sat on the mat.", "The cat sat on the dog.")
+    steps, others = (permuted.follow(xlnet, text, (2, 6)) for text in both)
     assert steps[0].probability == pytest.approx(others[0].probability, rel=1e-5)
-    swapped, turned = (permuted.follow(xlnet, permuted.reordered(u, "backward")) for u in (first, other))
+    swapped, turned = (permuted.follow(xlnet, text, (6, 2)) for text in both)
     assert swapped[1].probability != pytest.approx(turned[1].probability, rel=1e-3)
     # all but the last word of the order are the same for both, so a new known word is felt everywhere
     assert swapped[0].prediction.probabilities == pytest.approx(turned[0].prediction.probabilities, rel=1e-5)
@@ -76,7 +75,8 @@ def test_what_comes_later_in_the_order_cannot_be_felt(xlnet: Checkpoint) -> None
 
 def test_own_predictions_are_fed_back(xlnet: Checkpoint) -> None:
     targets = permuted.prepare(xlnet, TEXT, [2, 3])
-    truth, prediction_steps = permuted.follow(xlnet, targets), permuted.follow(xlnet, targets, feed_predictions=True)
+    truth = permuted.follow(xlnet, TEXT, (2, 3))
+    prediction_steps = permuted.follow(xlnet, TEXT, (2, 3), feed_predictions=True)
     assert prediction_steps[0] == truth[0]
     ids = [token.id for token in targets.tokens]
     ids[targets.positions[0]] = prediction_steps[0].prediction.ids[0]
@@ -101,21 +101,14 @@ def test_words_of_several_tokens_are_predicted_from_left_to_right(xlnet: Checkpo
     many = next(number for number, places in pieces.items() if len(places) > 1)
     targets = permuted.prepare(xlnet, text, [max(pieces), many])
     assert targets.positions == (*pieces[max(pieces)], *pieces[many])
-    assert targets.words == (max(pieces), many)
-    assert permuted.reordered(targets, "forward").words == (many, max(pieces))
-    assert permuted.reordered(targets, "backward").positions == targets.positions
-    shuffled = permuted.reordered(permuted.prepare(xlnet, TEXT, range(1, 7)), "shuffled", 1)
-    assert sorted(shuffled.positions) == list(range(1, 7))
-    assert shuffled.positions != tuple(range(1, 7))
 
 
 def test_masks_filled_at_once_attend_to_no_other_mask(xlnet: Checkpoint) -> None:
     first, second = fill_mask(xlnet, "The [MASK] sat on the [MASK].")
-    tokens = prepare(xlnet, TEXT, [2, 6])
-    assert tokens.positions == (2, 6)
-    guesses = predict(xlnet, tokens)
+    assert prepare(xlnet, TEXT, [2, 6]).positions == (2, 6)
+    guesses = fill_mask(xlnet, TEXT, positions=(2, 6))
     assert guesses[0].probabilities == pytest.approx(first.probabilities, rel=1e-5)
-    ids = [token.id for token in tokens.tokens]
+    ids = list(prepare(xlnet, TEXT).ids)
     expected = alone(xlnet, ids, [2, 6], 0).exp().topk(5)
     assert first.ids == tuple(expected.indices.tolist())
     assert first.probabilities == pytest.approx(expected.values.tolist(), rel=1e-4)

@@ -60,7 +60,7 @@ def test_an_encoder_fills_its_own_masks(checkpoint_dir: Path) -> None:
     prediction = answer(checkpoints.load("dir-tiny-bert"), TEXT, (1, 5))
     assert isinstance(prediction, Filled)
     mask = checkpoints.load("dir-tiny-bert").tokenizer.mask_token_id
-    assert [prediction.sentence.ids[guess.position] for guess in prediction.predictions] == [mask, mask]
+    assert [prediction.tokens[guess.position].id for guess in prediction.predictions] == [mask, mask]
     assert [part.position is not None for part in prediction.filled].count(True) == 2
 
 

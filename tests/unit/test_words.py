@@ -11,7 +11,7 @@ from core.attention.masks import axes
 from core.content import parse
 from core.figures.heatmap import tokens
 from core.figures.labels import label
-from core.language.fill_mask import predict, prepare, refill
+from core.language.fill_mask import fill_mask, prepare, refill
 from core.language.guesses import same_word
 from core.language.side_by_side import split
 from core.language.tokens import tokenize
@@ -50,7 +50,7 @@ def test_a_word_of_a_training_text_is_no_shorter_than_typed() -> None:
 def test_a_span_holds_the_marks_that_the_tokenizer_dropped(text: str, at: int, rest: str) -> None:
     checkpoint = checkpoints.load("minilm")
     sentence = prepare(checkpoint, text, (at,))
-    parts = refill(checkpoint, sentence, predict(checkpoint, sentence))
+    parts = refill(sentence, fill_mask(checkpoint, text, positions=(at,)))
     assert parts[-1].text == rest
 
 
@@ -74,8 +74,8 @@ def test_what_a_model_reads_otherwise_is_said() -> None:
 
 def test_a_guess_at_an_unknown_word_is_compared_with_what_was_typed() -> None:
     checkpoint = checkpoints.load("minilm")
-    sentence = prepare(checkpoint, "I saw a 💩 here", (4,))
-    judge = judge_of(sentence.tokens, predict(checkpoint, sentence))
+    text = "I saw a 💩 here"
+    judge = judge_of(prepare(checkpoint, text).tokens, fill_mask(checkpoint, text, positions=(4,)))
     assert judge("💩").startswith("Right")
     assert judge("unk").startswith("Wrong: the original is “💩”")
 

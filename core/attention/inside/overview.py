@@ -26,7 +26,7 @@ from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint, Feature
 from core.errors import InputTooLong
 from core.language import translate
-from core.language.fill_mask import MaskedText, predict, prepare, with_masks
+from core.language.fill_mask import ask_masks, fill_mask, prepare
 from core.language.inputs import Inputs, pair
 from core.language.makers import inputs
 from core.language.types import Decoding, MaskPrediction
@@ -104,20 +104,15 @@ def _of_prompt(checkpoint: Checkpoint, text: str, task: str | None, size: int) -
 
 
 def _of_masks(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Overview:
-    masked, word = _masked(checkpoint, text)
-    question = with_masks(checkpoint, masked)
+    plain, last = prepare(checkpoint, text), tuple[int, ...]()
+    ordinary = [i for i, token in enumerate(plain.tokens) if not token.special and any(map(str.isalnum, token.text))]
+    if not plain.positions:
+        last = tuple(ordinary[-1:])
+    masked = prepare(checkpoint, text, last)
+    word = "".join(plain.tokens[position].text for position in masked.positions) if last else ""
+    question = ask_masks(masked)
     lane = _lane(question, "encoder")
-    return Overview((lane,), predict(checkpoint, masked, ANSWERS), by_layer(question, ANSWERS), size, word)
-
-
-def _masked(checkpoint: Checkpoint, text: str) -> tuple[MaskedText, str]:
-    """The text with its masks, else with its last word masked, and that word."""
-    masked = prepare(checkpoint, text)
-    ordinary = [i for i, token in enumerate(masked.tokens) if not token.special and any(map(str.isalnum, token.text))]
-    if masked.positions or not ordinary:
-        return masked, ""
-    masked = prepare(checkpoint, text, ordinary[-1:])
-    return masked, "".join(masked.tokens[position].text for position in masked.positions)
+    return Overview((lane,), fill_mask(checkpoint, text, ANSWERS, last), by_layer(question, ANSWERS), size, word)
 
 
 def _pair(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Overview:

@@ -139,9 +139,9 @@ def _sentence(view: View, spec: CheckpointSpec, answer: Answer, key: str) -> Non
             for p in answer.filled
         ]
         _text("".join(shown))
-        tokens, bars, label = answer.sentence.tokens, None, f"Input tokens of {spec.name}, masks marked"
-        _chips(spec, tokens, key, label, bars, held=answer.sentence.positions)
-        for note in answer.sentence.notes:
+        label, masks = f"Input tokens of {spec.name}, masks marked", [mask.position for mask in answer.predictions]
+        _chips(spec, answer.tokens, key, label, None, held=masks)
+        for note in answer.notes:
             st.caption(plain(note))
         return
     if isinstance(answer, Detection):

@@ -11,14 +11,14 @@ from core.errors import InputTooLong
 from core.figures.labels import percent
 from core.language.fill_mask import (
     PROBES,
-    MaskedText,
     ProbeResult,
-    predict,
+    fill_mask,
     prepare,
     refill,
     run_probe,
     word_probabilities,
 )
+from core.language.inputs import Inputs
 from core.language.types import MaskPrediction, Token
 from core.ui.demos.cover import switch
 from core.ui.demos.demo import Demo, DemoView, Prediction, paragraph, sample_pills
@@ -53,7 +53,7 @@ def draw_predictions(view: DemoView) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with sentences():
         with right:
-            tokens = view.computed("", prepare, text).tokens
+            tokens = prepare(view.checkpoint, text).tokens
             mask = str(view.checkpoint.tokenizer.mask_token)
             slot = masked_in(state, tokens)
             if state.arrived and not slot.get() and all(token.piece != mask for token in tokens):
@@ -65,17 +65,17 @@ def draw_predictions(view: DemoView) -> None:
                 label=view.words.label("chips"),
                 held=[i for i, token in enumerate(tokens) if token.special and token.piece == mask],
             )
-            sentence = view.computed("", prepare, text, masked)
-            predictions = view.computed("predicting", predict, sentence, TOP_K)
+            sentence = prepare(view.checkpoint, text, masked)
+            predictions = view.computed("predicting", fill_mask, text, TOP_K, masked)
             for note in sentence.notes:
                 st.caption(plain(note))
             if spec.card is not None and not spec.offers("languages") and _in_pieces(tokens):
                 view.note("English", model=plain(spec.name))
-        judge = judge_of(sentence.tokens, predictions)
+        judge = judge_of(tokens, predictions)
         with left:
             shown = view.uncovered(label(predictions), judge, sentence.text, sentence.positions, on=covered)
             if shown:
-                _bars(view, sentence, predictions)
+                _bars(view, tokens, predictions)
         if shown:
             with right:
                 _refilled(view, sentence, predictions)
@@ -91,19 +91,19 @@ def _in_pieces(tokens: Sequence[Token]) -> bool:
     return pieces >= _PIECES and 2 * pieces >= len(words) - pieces
 
 
-def _refilled(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
+def _refilled(view: DemoView, sentence: Inputs, predictions: Sequence[MaskPrediction]) -> None:
     """Draw the sentence with the top predictions filled in."""
     line = f"font-weight:600;border-bottom:3px solid {view.accent};padding:0 .1em"
-    parts = refill(view.checkpoint, sentence, predictions)
+    parts = refill(sentence, predictions)
     refilled = [(part.text, "" if part.position is None else line) for part in parts]
     st.html(paragraph(refilled, "font-size:1.25rem;line-height:1.6;margin:.2rem 0 .4rem"))
 
 
-def _bars(view: DemoView, sentence: MaskedText, predictions: Sequence[MaskPrediction]) -> None:
+def _bars(view: DemoView, tokens: Sequence[Token], predictions: Sequence[MaskPrediction]) -> None:
     """Draw bars for each mask."""
     shown = []
     for number, prediction in enumerate(predictions, 1):
-        token = sentence.tokens[prediction.position]
+        token = tokens[prediction.position]
         original = "" if token.special else token.original
         name = f"Mask {number}, in place of “{original}”" if original else f"Mask {number}"
         columns: dict[str, object] = {"mask": number, "token": prediction.position + 1, "original": original}

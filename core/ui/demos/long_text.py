@@ -14,7 +14,7 @@ from core.efficiency.compare import AttentionCost, MaskedWord, prepare, token_co
 from core.figures import sparse as figures
 from core.figures.labels import sentence, short
 from core.figures.predictions import compared_bars
-from core.language.fill_mask import MaskedText
+from core.language.inputs import Inputs
 from core.patterns.layout import Cost
 from core.table import Table
 from core.ui.demos.cover import verdict
@@ -50,7 +50,7 @@ def text_controls(view: DemoView, positions: int) -> tuple[str, int]:
     return sample, TOKENS.with_(options=lengths, default=min(1024, lengths[-1])).draw(state)
 
 
-def long_text(view: DemoView, sample: str, length: int, clue_word: str = "") -> tuple[MaskedText, int | None]:
+def long_text(view: DemoView, sample: str, length: int, clue_word: str = "") -> tuple[Inputs, int | None]:
     """The text to run, a sample or the visitor's own, and the position of a sample's clue.
 
     Args:
@@ -62,7 +62,7 @@ def long_text(view: DemoView, sample: str, length: int, clue_word: str = "") -> 
     text = samples.build(sample, length, token_counter(checkpoint))
     long, at = prepare(checkpoint, text), text.find(samples.CLUE)
     clue = 1 + token_counter(checkpoint)(text[: at + samples.CLUE.find(clue_word)])  # after the special token in front
-    return long, clue if at >= 0 and clue < len(long.ids) else None
+    return long, clue if at >= 0 and clue < len(long.tokens) else None
 
 
 def pattern_picture(
@@ -70,7 +70,7 @@ def pattern_picture(
     slug: str,
     kinds: NDArray[np.uint8],
     size: int,
-    long: MaskedText,
+    long: Inputs,
     clue: int | None,
     *,
     listed: Sequence[int] = (1, 2, 3),
@@ -87,9 +87,9 @@ def pattern_picture(
     view.picture(
         slug,
         figures.pattern(kinds, size, theme=theme(), marks=marks, listed=listed),
-        figures.pattern_table(kinds, size, len(long.ids)),
+        figures.pattern_table(kinds, size, len(long.tokens)),
         note="Pattern",
-        tokens=f"{len(long.ids):,}",
+        tokens=f"{len(long.tokens):,}",
         **values,
     )
 
@@ -165,14 +165,14 @@ def growth(view: DemoView, costs: Sequence[Cost], here: int, name: str) -> None:
     view.picture(f"{name}-costs", figure, figures.cost_table(costs))
 
 
-def below(view: DemoView, long: MaskedText, note: str, drawn: Mapping[str, Callable[[], None]]) -> None:
+def below(view: DemoView, long: Inputs, note: str, drawn: Mapping[str, Callable[[], None]]) -> None:
     """Draw a closed expander of tabs, each filled by a function of ``drawn``; the text follows a plain ``note``."""
     tabs = st.expander(view.words.label("how")).tabs([*drawn, "The text"])
     for tab, draw in zip(tabs, drawn.values(), strict=False):
         with tab:
             draw()
     with tabs[-1]:
-        st.caption(plain(f"{counted(len(long.text), 'character')}, {counted(len(long.ids), 'token')}. {note}"))
+        st.caption(plain(f"{counted(len(long.text), 'character')}, {counted(len(long.tokens), 'token')}. {note}"))
         st.text(long.text)
 
 

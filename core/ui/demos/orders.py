@@ -13,6 +13,7 @@ from core.figures.labels import percent
 from core.figures.masks import stream_maps, stream_table, stream_words
 from core.language import permuted
 from core.language.guesses import MAX_CHARS
+from core.language.inputs import Inputs
 from core.language.types import Token
 from core.links import parameters as link
 from core.patterns import ranks
@@ -51,16 +52,17 @@ def draw_orders(view: DemoView) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = _choose(view, view.computed("", permuted.tokens_of, text))
             fed, covered = view.settings(FED).values()
-        targets = view.computed("", permuted.prepare, text, chosen)
-        steps = view.computed("predicting-the-words", permuted.follow, targets, TOP_K, feed_predictions=fed == "own")
-        shown = _uncovered(view, text, targets, steps, fed, covered)
+        targets = permuted.prepare(view.checkpoint, text, chosen)
+        follow, own = permuted.follow, fed == "own"
+        steps = view.computed("predicting-the-words", follow, text, chosen, TOP_K, feed_predictions=own)
+        shown = _uncovered(view, text, chosen, targets, steps, fed, covered)
         if shown:
             _pictures(view, targets, steps)
         st.divider()
         _masks(view, targets)
         if shown:
             st.divider()
-            _costs_table(view, targets)
+            _costs_table(view, text, chosen, targets)
     view.how_it_works("Masks", "How it works")
 
 
@@ -104,13 +106,14 @@ def _shuffle(state: PageState, slot: str) -> None:
 def _uncovered(
     view: DemoView,
     text: str,
-    targets: permuted.Targets,
+    chosen: tuple[int, ...],
+    targets: Inputs,
     steps: tuple[permuted.PredictionStep, ...],
     fed: str,
     covered: bool,
 ) -> bool:
     """Whether the steps may be shown; otherwise request a guess at their words."""
-    several = len(targets.words) > 1
+    several = len(chosen) > 1
     placeholder = st.empty()
     judge = judge_of(targets.tokens, [step.prediction for step in steps])
     label = view.words.label("guesses" if several else "guess")
@@ -121,7 +124,7 @@ def _uncovered(
     return shown
 
 
-def _pictures(view: DemoView, targets: permuted.Targets, steps: tuple[permuted.PredictionStep, ...]) -> None:
+def _pictures(view: DemoView, targets: Inputs, steps: tuple[permuted.PredictionStep, ...]) -> None:
     """Draw bars for each step, the predictions from the tokens known so far, and a table of all."""
     shown, rows = [], []
     for number, step in enumerate(steps, 1):
@@ -145,7 +148,7 @@ def _pictures(view: DemoView, targets: permuted.Targets, steps: tuple[permuted.P
     view.try_and_notice()
 
 
-def _context(targets: permuted.Targets, step: int) -> str:
+def _context(targets: Inputs, step: int) -> str:
     """The known sentence at a step: ▢ for tokens predicted later, ▣ for the one predicted now."""
     target, later = targets.positions[step - 1], set(targets.positions[step:])
     parts: list[str] = []
@@ -159,7 +162,7 @@ def _context(targets: permuted.Targets, step: int) -> str:
     return "".join(parts).strip()
 
 
-def _masks(view: DemoView, targets: permuted.Targets) -> None:
+def _masks(view: DemoView, targets: Inputs) -> None:
     """Draw the attention masks of the two streams."""
     tokens = [token.text for token in targets.tokens]
     rank = ranks(targets.positions, len(tokens)).tolist()
@@ -168,9 +171,9 @@ def _masks(view: DemoView, targets: permuted.Targets) -> None:
     view.picture("streams", figure, stream_table(tokens, rank, content, query), alt=stream_words(tokens, rank))
 
 
-def _costs_table(view: DemoView, targets: permuted.Targets) -> None:
+def _costs_table(view: DemoView, text: str, chosen: tuple[int, ...], targets: Inputs) -> None:
     """Draw the surprisal of the same words in three orders."""
-    orders = view.computed("adding-up", _costs, targets)
+    orders = view.computed("adding-up", _costs, text, chosen)
     sums = {order: sum(bits.values()) for order, bits in orders.items()}
     rows: list[dict[str, object]] = [
         {"word": targets.tokens[position].text, **{order: bits[position] for order, bits in orders.items()}}
@@ -181,13 +184,11 @@ def _costs_table(view: DemoView, targets: permuted.Targets) -> None:
     view.say("Costs", apart=f"{max(sums.values()) - min(sums.values()):.2f}")
 
 
-def _costs(checkpoint: Checkpoint, targets: permuted.Targets) -> dict[str, dict[int, float]]:
-    """Bits by position, for each of three orders."""
-    return {
-        "your order": permuted.costs(checkpoint, targets),
-        "left to right": permuted.costs(checkpoint, permuted.reordered(targets, "forward")),
-        "right to left": permuted.costs(checkpoint, permuted.reordered(targets, "backward")),
-    }
+def _costs(checkpoint: Checkpoint, text: str, chosen: tuple[int, ...]) -> dict[str, dict[int, float]]:
+    """Bits by position, for each of three orders of the words; the tokens of a word stay from left to right."""
+    forward = tuple(sorted(chosen))
+    orders = {"your order": chosen, "left to right": forward, "right to left": forward[::-1]}
+    return {order: permuted.costs(checkpoint, text, words) for order, words in orders.items()}
 
 
 ORDERS = Demo("orders", draw_orders, ("two streams",), (TEXT, WORDS, FED))

@@ -34,7 +34,7 @@ def draw_replaced(view: DemoView) -> None:
         _show(view, view.computed("running-the-discriminator", detect, typed))
         return
     text = TEXT.draw(state, tag="replaced")
-    tokens = view.computed("", prepare, text).tokens
+    tokens = prepare(view.checkpoint, text).tokens
     slot, label = masked_in(state, tokens), view.words.label("chips")
     masked = mask_chips(tokens, slot, accent=spec.branch, label=label)
     with st.container(horizontal=True, vertical_alignment="center"):

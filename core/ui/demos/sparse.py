@@ -16,7 +16,7 @@ from core.efficiency.compare import (
     global_positions,
 )
 from core.figures.labels import percent
-from core.language.fill_mask import MaskedText
+from core.language.inputs import Inputs
 from core.patterns.layout import BLOCK_SIZES, KIND_NAMES, NONE, Sparsity, cost, curve
 from core.sparse import windowed as layout
 from core.sparse.longformer import shape_of, sides_of
@@ -85,8 +85,8 @@ def draw_sparse(view: DemoView) -> None:
     _below(view, comparison, long, sparsity)
 
 
-def _pattern(view: DemoView, long: MaskedText, sparsity: Sparsity, layer: int, head: int, clue: int | None) -> None:
-    n = len(long.ids)
+def _pattern(view: DemoView, long: Inputs, sparsity: Sparsity, layer: int, head: int, clue: int | None) -> None:
+    n = len(long.tokens)
     kinds, scores = sparsity.kinds(n, layer, head), cost(n, sparsity, layer, head)
     pattern_picture(
         view,
@@ -112,10 +112,10 @@ def _comment(view: DemoView, word: MaskedWord) -> str:
     return f"{tops} {view.words.part('Moved', share=percent(word.distance))}"
 
 
-def _compared(view: DemoView, long: MaskedText, sparsity: Sparsity) -> Comparison | None:
+def _compared(view: DemoView, long: Inputs, sparsity: Sparsity) -> Comparison | None:
     """The comparison, computed with a progress bar and a Stop button; None if stopped."""
     slug = view.spec.slug
-    key = ("comparison", slug, session.files(slug), long.ids, sparsity)
+    key = ("comparison", slug, session.files(slug), long.text, sparsity)
     waiting = st.empty()
     with waiting.container():
         bar = st.empty()
@@ -123,7 +123,7 @@ def _compared(view: DemoView, long: MaskedText, sparsity: Sparsity) -> Compariso
         if not (cached or job(view.state, "sparse", key).goes(st.empty(), "Run both attentions")):
             view.note("Stopped")
             return None
-    comparison = session.alone(key, lambda: compare(view.checkpoint, long, sparsity, progress=bar.progress))
+    comparison = session.alone(key, lambda: compare(long, sparsity, progress=bar.progress))
     waiting.empty()
     return comparison
 
@@ -140,7 +140,7 @@ def _clue(view: DemoView, comparison: Comparison, sparsity: Sparsity, clue: int)
     return view.words.part(f"Clue: {part}", kind=kind, heads=len(attending), all=len(kinds))
 
 
-def _below(view: DemoView, comparison: Comparison, long: MaskedText, sparsity: Sparsity) -> None:
+def _below(view: DemoView, comparison: Comparison, long: Inputs, sparsity: Sparsity) -> None:
     """Draw cost against length, the formula, the library's version, what is counted, and the text."""
     least = 5 + 2 * sparsity.random_blocks
 
@@ -195,7 +195,7 @@ def draw_window(view: DemoView) -> None:
         settings = view.settings(START)
     start = settings[START.name]
     long, clue = long_text(view, sample, length, NAME)
-    global_at = global_positions(checkpoint, long, words, start)
+    global_at = global_positions(long, words, start)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         _window_pattern(view, long, side, global_at, clue)
@@ -204,8 +204,8 @@ def draw_window(view: DemoView) -> None:
     with right:
         waiting = st.empty()
         compared = session.alone(
-            ("windows", view.spec.slug, session.files(view.spec.slug), long.ids, side, global_at),
-            lambda: compare_windows(checkpoint, long, side, global_at, progress=waiting.progress),
+            ("windows", view.spec.slug, session.files(view.spec.slug), long.text, side, global_at),
+            lambda: compare_windows(long, side, global_at, progress=waiting.progress),
         )
         waiting.empty()
         costs_of(view, "window", compared.sparse, compared.full)
@@ -228,8 +228,8 @@ def draw_window(view: DemoView) -> None:
     _below_windows(view, compared, long, side, global_at)
 
 
-def _window_pattern(view: DemoView, long: MaskedText, side: int, global_at: tuple[int, ...], clue: int | None) -> None:
-    n = len(long.ids)
+def _window_pattern(view: DemoView, long: Inputs, side: int, global_at: tuple[int, ...], clue: int | None) -> None:
+    n = len(long.tokens)
     cell, scores = max(1, -(-n // _CELLS)), layout.cost(n, side, global_at)
     pattern_picture(
         view,
@@ -266,9 +266,7 @@ def _window_comment(view: DemoView, mask: MaskedWord) -> str:
     return f"{moved} “{best.text}” ({percent(best.probabilities[0])})."
 
 
-def _below_windows(
-    view: DemoView, comparison: Comparison, long: MaskedText, side: int, global_at: tuple[int, ...]
-) -> None:
+def _below_windows(view: DemoView, comparison: Comparison, long: Inputs, side: int, global_at: tuple[int, ...]) -> None:
     """Draw cost against length, the formula, and the text."""
 
     def costs() -> None:
@@ -280,7 +278,7 @@ def _below_windows(
         view.say("Formula", **{"side": side, "both": 2 * side, "global": len(global_at)})
         view.note("Paper")
 
-    named = ", ".join(view.checkpoint.tokenizer.convert_ids_to_tokens([long.ids[at] for at in global_at])) or "none"
+    named = ", ".join(long.tokens[at].piece for at in global_at) or "none"
     below(
         view,
         long,

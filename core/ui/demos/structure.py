@@ -10,7 +10,7 @@ import streamlit as st
 from core import session
 from core.figures.labels import percent
 from core.language import structure
-from core.language.fill_mask import predict, prepare
+from core.language.fill_mask import fill_mask, prepare
 from core.language.tokens import words
 from core.language.types import Token
 from core.objectives.sentence_pairs import THREE
@@ -80,22 +80,20 @@ def draw_spans(view: DemoView) -> None:
     """SpanBERT: tokens of a masked span, from the boundaries, and from their own states."""
     state, base = view.state, view.spec.slug.partition(":")[0]
     text = TEXT.draw(state, tag="spans")
-    tokens = view.computed("", prepare, text).tokens
+    tokens = prepare(view.checkpoint, text).tokens
     numbers = words(tokens)
     able = [i for i, token in enumerate(tokens) if not token.special and is_word(token.text)]
     middle = {numbers[i] for i in able[len(able) // 2 :][:2]}
     usual = tuple(i for i in able if numbers[i] in middle)
     slot, label = masked_in(state, tokens, usual), view.words.label("chips")
     masked = mask_chips(tokens, slot, accent=view.spec.branch, label=label)
-    sentence = view.computed("", prepare, text, masked)
-    away = view.computed("predicting", structure.from_boundaries, sentence, TOP_K)
-    from_states = view.computed("predicting", predict, sentence, TOP_K)
-    plain = session.computed("predicting", predict, base, sentence, TOP_K)
-    if view.uncovered(GUESS, judge_of(sentence.tokens, from_states), text, sentence.positions):
+    away = view.computed("predicting", structure.from_boundaries, text, TOP_K, masked)
+    from_states = view.computed("predicting", fill_mask, text, TOP_K, masked)
+    plain = session.computed("predicting", fill_mask, base, text, TOP_K, masked)
+    positions = tuple(prediction.position for prediction in from_states)
+    if view.uncovered(GUESS, judge_of(tokens, from_states), text, positions):
         shown = [
-            Prediction(
-                f"“{sentence.tokens[top.position].text}”, {name}", top, {"token": top.position + 1, "read": name}
-            )
+            Prediction(f"“{tokens[top.position].text}”, {name}", top, {"token": top.position + 1, "read": name})
             for three in zip(away, from_states, plain, strict=True)
             for name, top in zip((view.words.label("away"), view.words.label("own"), BASE), three, strict=True)
         ]
@@ -139,10 +137,10 @@ def draw_directions(view: DemoView) -> None:
     """ELMo: one token from the left, from the right, from both."""
     state, base = view.state, elmo.tokenizing().spec.slug
     text = TEXT.draw(state, tag="directions")
-    tokens = session.computed("", prepare, base, text).tokens
+    tokens = prepare(session.checkpoint(base), text).tokens
     at = _one(view, tokens, _last_word(tokens))
     sides = _sides(tokens, at)
-    plain = session.computed("predicting", predict, base, session.computed("", prepare, base, text, (at,)), TOP_K)
+    plain = session.computed("predicting", fill_mask, base, text, TOP_K, (at,))
     if view.uncovered(ONE, word_judge(sides.both, tokens[at].original), text, at):
         tops = (sides.left, sides.right, sides.both, *(top for top in plain if top.position == at))
         names = [view.words.label(name) for name in ("left", "right", "both", "plain")]
@@ -177,7 +175,7 @@ def draw_orders(view: DemoView) -> None:
 def _shuffled(view: DemoView, text: str) -> None:
     """Three tokens of the text in another order, and the probabilities of all six."""
     state, base = view.state, view.spec.slug.partition(":")[0]
-    tokens = view.computed("", prepare, text).tokens
+    tokens = prepare(view.checkpoint, text).tokens
     at = _one(view, tokens, max(1, min(len(tokens) // 2, len(tokens) - SIZE - 1)), SIZE)
     arguments = tokens, at, SEED.button(state, tag="orders")
     orders = {

@@ -13,7 +13,7 @@ from core.attention.disentangled import ScoreComponents, predict_without_compone
 from core.attention.inside.lens import predictions_by_layer
 from core.figures import block as figures
 from core.language import bilingual
-from core.language.fill_mask import prepare
+from core.language.inputs import Inputs
 from core.ui.demos.demo import Demo, DemoView, Prediction, decimals, sample_pills, word_judge
 from core.ui.demos.masking import FIRST, MASK, ONE, mask_chips, masked_in
 from core.ui.glossary import sentences
@@ -41,9 +41,9 @@ def translation_demo(view: DemoView) -> None:
         first = ENGLISH.draw(view.state, tag="pair")
     with right:
         second = FRENCH.draw(view.state, tag="pair")
-    masked = _masked_tokens(view, view.computed("", bilingual.prepare, first, second))
-    joined = view.computed("", bilingual.prepare, first, second, masked)
-    predictions = view.computed("predicting", bilingual.predict, joined, TOP_K)
+    joined = bilingual.prepare(view.checkpoint, first, second)
+    masked = _masked_tokens(view, joined)
+    predictions = view.computed("predicting", bilingual.predict, first, second, masked, TOP_K)
     originals = [
         "" if (token := joined.tokens[prediction.position]).special else token.original for prediction in predictions
     ]
@@ -64,13 +64,13 @@ def translation_demo(view: DemoView) -> None:
     view.how_it_works()
 
 
-def _masked_tokens(view: DemoView, joined: bilingual.Joined) -> tuple[int, ...]:
+def _masked_tokens(view: DemoView, joined: Inputs) -> tuple[int, ...]:
     """Draw the chips of both sentences; new sentences start with the second English word masked."""
     tokens = joined.tokens
-    starts = [i for i in range(joined.second) if not tokens[i].special and not tokens[i].continuation]
-    usual = () if joined.masked else tuple(starts[1:2] or starts)
+    starts = [i for i in range(joined.second or 0) if not tokens[i].special and not tokens[i].continuation]
+    usual = () if joined.positions else tuple(starts[1:2] or starts)
     slot, label = masked_in(view.state, tokens, usual), view.words.label("chips")
-    return mask_chips(tokens, slot, accent=view.spec.branch, label=label, held=joined.masked)
+    return mask_chips(tokens, slot, accent=view.spec.branch, label=label, held=joined.positions)
 
 
 TRANSLATION = Demo(
@@ -92,7 +92,7 @@ PASSES_TEXT = Text(
 def passes_demo(view: DemoView) -> None:
     """ALBERT: one shared layer applied repeatedly, the prediction after each pass, and what sharing saves."""
     text = PASSES_TEXT.draw(view.state, tag="passes")
-    passes = view.computed("predicting-after-each-pass", predictions_by_layer, view.computed("", prepare, text))[1:]
+    passes = view.computed("predicting-after-each-pass", predictions_by_layer, text)[1:]
     if view.uncovered(ONE, word_judge(passes[-1]), text):
         shown = [Prediction(f"After pass {guess.layer}", guess, {"pass": guess.layer}) for guess in passes]
         view.predictions("passes", shown, len(shown))
