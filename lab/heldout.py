@@ -174,9 +174,9 @@ def _outputs(checkpoint: Checkpoint) -> Iterator[Pass]:
     (end, *_) = end_ids(checkpoint.model)
     for task in tasks(checkpoint):
         for source, target in pairs(checkpoint, task):
-            request = translate.prepare(checkpoint, source, task.slug)
+            made = translate.prepare(checkpoint, source, task.slug)
             answer = [*token_ids(checkpoint, target), end]
-            inputs = pair(checkpoint, request.tokens, request.prompt, answer)
+            inputs = pair(checkpoint, made.source, made.ids, answer)
             yield Pass(inputs.tensors, torch.tensor(inputs.positions), torch.tensor(answer))
 
 

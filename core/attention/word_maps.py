@@ -198,12 +198,12 @@ def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -
     tokenizer = checkpoint.tokenizer
     words, answer_words = words_of(text), split(answer)
     _check_offsets(checkpoint, able=tokenizer.is_fast)
-    request = translate.prepare(checkpoint, clean(text, MAX_CHARS), task)
-    columns = belonging([word.start for word in words], request.tokens)
-    tokens = translate.answer_tokens(checkpoint, request, answer)
+    made = translate.prepare(checkpoint, clean(text, MAX_CHARS), task)
+    columns = belonging([word.start for word in words], made.source)
+    tokens = translate.answer_tokens(made, answer)
     rows = belonging([word.start for word in answer_words], tokens)
     _check_offsets(checkpoint, able=bool(columns.any() and (rows.any() or not answer_words)))
-    trace = trace_of(pair(checkpoint, request.tokens, request.prompt, [token.id for token in tokens]))
+    trace = trace_of(pair(checkpoint, made.source, made.ids, [token.id for token in tokens]))
     assert trace.encoder is not None
     assert trace.decoder is not None
     assert trace.cross is not None
@@ -211,7 +211,7 @@ def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -
     if not answer_words:
         return AttentionTrace(checkpoint.spec.slug, encoder=encoder)
     # The decoder's input starts with its prompt and lacks the last generated token.
-    read = _padded(rows, len(request.prompt), trace.decoder.weights.shape[2])
+    read = _padded(rows, len(made.tokens), trace.decoder.weights.shape[2])
     predicted = _padded(rows, 0, trace.cross.weights.shape[2])
     return AttentionTrace(
         checkpoint.spec.slug,

@@ -152,23 +152,22 @@ def _prompt(checkpoint: Checkpoint, text: str, task: str | None, step: int | Non
 
 
 def _with_output(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
-    request = translate.prepare(checkpoint, text, task)
-    typed = request.text.removeprefix(request.task.prefix)
-    check_size(checkpoint, len(request.tokens))
+    made = translate.prepare(checkpoint, text, task)
+    check_size(checkpoint, len(made.source))
     if target is not None:
-        ids = [token.id for token in translate.answer_tokens(checkpoint, request, target)]
-        return pair(checkpoint, request.tokens, request.prompt, ids, typed)
+        ids = [token.id for token in translate.answer_tokens(made, target)]
+        return pair(checkpoint, made.source, made.ids, ids, made.text)
     most = settings().max_attention_tokens
     if step is not None and not 0 <= step < most:
         raise OutOfRange(f"There is no token {step} here: tokens are counted from 0 to {most - 1}.")
     room = MAX_GENERATED if step is None else step
-    steps = list(translate.rewrite(checkpoint, text, request.task.slug, Decoding(max_new_tokens=room))) if room else []
+    steps = list(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room))) if room else []
     output = steps[-1].ids if steps else ()
     if step is None:
-        return pair(checkpoint, request.tokens, request.prompt, output, typed)
+        return pair(checkpoint, made.source, made.ids, output, made.text)
     if len(output) < step or (steps and steps[-1].reason == "end"):
         raise OutOfRange(f"The output ends after {counted(len(output), 'token')}; there is no token {step + 1}.")
-    return pair(checkpoint, request.tokens, [*request.prompt, *output], text=typed)
+    return pair(checkpoint, made.source, [*made.ids, *output], text=made.text)
 
 
 def _classified(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:

@@ -30,7 +30,7 @@ from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
 from core.language.decoding.reader import Start
 from core.language.generate import prompted, steps
-from core.language.inputs import pair
+from core.language.inputs import Inputs, pair
 from core.language.tasks import Task, task_of, tasks
 from core.language.text import clean
 from core.language.tokens import check_length, describe, max_tokens
@@ -45,24 +45,6 @@ MAX_SOURCE_TOKENS = 512
 """The most source tokens where a model's positions have no limit (relative positions, as of T5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The inputs of a generation."""
-
-    task: Task
-    text: str
-    """The cleaned text with its prefix."""
-    tokens: tuple[Token, ...]
-    """The S source tokens; offsets are into the text without its prefix."""
-    prompt: tuple[int, ...]
-    """The decoder's initial ids."""
-
-    @property
-    def source(self) -> tuple[int, ...]:
-        """The encoder's input ids."""
-        return tuple(token.id for token in self.tokens)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
     """Cross-attention of a finished output; row t is the step that generated token t."""
@@ -72,8 +54,10 @@ class Alignment:
     weights: Floats  # (L, H, T, S), rows sum to one, read-only
 
 
-def prepare(checkpoint: Checkpoint, text: str, task: str | None) -> Request:
-    """Tokenize ``text`` for a task, by default the first.
+def prepare(checkpoint: Checkpoint, text: str, task: str | None) -> Inputs:
+    """``text`` as the source for a task, by default the first, and the first tokens of the decoder.
+
+    Offsets count in the text without its prefix.
 
     Raises:
         InputEmpty, InputTooLong: nothing readable, or too many tokens.
@@ -111,19 +95,19 @@ def prepare(checkpoint: Checkpoint, text: str, task: str | None) -> Request:
     tokens = describe(tokenizer, ids, typed, offsets, words)
     if not chosen.respells:  # no byte is unknown
         _check_words(checkpoint, typed, tokens)
-    return Request(chosen, full_text, tokens, _prompt(checkpoint, chosen))
+    return pair(checkpoint, tokens, _prompt(checkpoint, chosen), text=typed)
 
 
-def answer_tokens(checkpoint: Checkpoint, request: Request, answer: str) -> tuple[Token, ...]:
-    """The output tokens of the text ``answer``, framed as a target but for what the prompt has; none for no text."""
+def answer_tokens(made: Inputs, answer: str) -> tuple[Token, ...]:
+    """The output tokens of the text ``answer``, framed as a target but for what is read before; none for no text."""
     if not answer:
         return ()
-    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    model, tokenizer = made.checkpoint.model, made.checkpoint.tokenizer
     fast = {"return_offsets_mapping": tokenizer.is_fast, "verbose": False}
-    encoded = tokenizer(text_target=answer, add_special_tokens=len(request.prompt) == 1, **fast)
+    encoded = tokenizer(text_target=answer, add_special_tokens=len(made.tokens) == 1, **fast)
     spans = (answer, encoded["offset_mapping"], encoded.word_ids()) if tokenizer.is_fast else ()
     tokens = describe(tokenizer, encoded["input_ids"], *spans)
-    tokens = tokens[1:] if tokens[0].id in request.prompt else tokens
+    tokens = tokens[1:] if tokens[0].id in made.ids else tokens
     ends = (model.generation_config.eos_token_id, tokenizer.eos_token_id, tokenizer.sep_token_id)
     end = next((token for token in ends if token is not None), None)
     end = end[0] if isinstance(end, list) else end
@@ -133,7 +117,7 @@ def answer_tokens(checkpoint: Checkpoint, request: Request, answer: str) -> tupl
 def rewrite(
     checkpoint: Checkpoint,
     text: str,
-    task: str,
+    task: str | None,
     decoding: Decoding | None = None,
     *,
     forced: Sequence[int] = (),
@@ -153,22 +137,24 @@ def start(checkpoint: Checkpoint, text: str, task: str | None = None) -> Start:
     """
     if not checkpoint.spec.offers("rewrites"):
         return prompted(checkpoint, text)
-    request, limit = prepare(checkpoint, text, task), max_tokens(checkpoint)
-    return Start(request.prompt, request.source, None if limit is None else limit - len(request.prompt))
+    made, limit = prepare(checkpoint, text, task), max_tokens(checkpoint)
+    source = tuple(token.id for token in made.source)
+    return Start(made.ids, source, None if limit is None else limit - len(made.tokens))
 
 
-def align(checkpoint: Checkpoint, request: Request, ids: Sequence[int]) -> Alignment:
+def align(checkpoint: Checkpoint, text: str, task: str, ids: tuple[int, ...]) -> Alignment:
     """Cross-attention of the output ``ids``, computed in a single pass, for any decoding strategy.
 
     Raises:
-        InputEmpty: there is no output.
+        InputEmpty: there is no output, or as :func:`prepare`.
         NoAttentionMatrix: the model returns no cross-attention.
     """
     import torch
 
     if not ids:
         raise InputEmpty("Nothing was generated, so there is nothing to align.")
-    inputs = pair(checkpoint, request.tokens, request.prompt, ids)
+    made = prepare(checkpoint, text, task)
+    inputs = pair(checkpoint, made.source, made.ids, ids)
     with torch.inference_mode():
         model = checkpoint.model
         out = call(model, **inputs.tensors, output_attentions=True, use_cache=False)

@@ -325,7 +325,7 @@ def test_characters_and_pieces_by_hand() -> None:
     checkpoint = checkpoints.load("atlas-byt5")
     bytewise = tokenize_both(checkpoint, "the cat", "teh cat")
     assert (len(bytewise.clean), len(bytewise.noisy), bytewise.unknown) == (7, 7, 0)
-    assert [token.text for token in prepare(checkpoint, "né 🦉", "respell").tokens[:3]] == ["n", "‹c3›", "‹a9›"]
+    assert [token.text for token in prepare(checkpoint, "né 🦉", "respell").source[:3]] == ["n", "‹c3›", "‹a9›"]
     with pytest.raises(InputTooLong, match="has 400 bytes; Atlas ByT5 takes up to 255"):
         prepare(checkpoint, "é" * 200, "respell")
 

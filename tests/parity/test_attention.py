@@ -195,14 +195,14 @@ def test_words_are_sums_of_the_library_s_weights(slug: str) -> None:
     maps = maps_over_words(checkpoint, TEXT, task.slug, ANSWER)
     request = prepare(checkpoint, TEXT, task.slug)
     encoded = checkpoint.tokenizer(text_target=ANSWER, return_offsets_mapping=True)  # BART's begins with <s>
-    prompt, ids = list(request.prompt), encoded["input_ids"]
+    prompt, ids = list(request.ids), encoded["input_ids"]
     with torch.no_grad():
         out = library_model(checkpoint.model)(
-            input_ids=torch.tensor([list(request.source)]),
+            input_ids=request.tensors["input_ids"],
             decoder_input_ids=torch.tensor([[*prompt, *ids[:-1]]]),
             output_attentions=True,
         )
-    sources = _places(TEXT, WORDS, [(t.start, t.end) for t in request.tokens])
+    sources = _places(TEXT, WORDS, [(t.start, t.end) for t in request.source])
     answers = _places(ANSWER, ANSWERED, encoded["offset_mapping"])
     assert all(sources)
     assert all(answers)

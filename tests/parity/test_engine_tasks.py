@@ -81,7 +81,7 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "language.side_by_side.answer": ("minilm", lambda _: (SENTENCE, (2,))),
     "language.translate.align": (
         "atlas-t5",
-        lambda model: (translate.prepare(model, SENTENCE, _task(model)), (11, 12, 13)),
+        lambda model: (SENTENCE, _task(model), (11, 12, 13)),
     ),
     "language.translate.rewrite": ("atlas-t5", lambda model: (SENTENCE, _task(model), SAMPLE)),
     "language.translate.translate_along": (

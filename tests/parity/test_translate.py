@@ -49,7 +49,7 @@ def generated(made: Checkpoint, text: str, **settings: Any) -> list[int]:
 def test_alignment_equals_the_cross_attention_of_generate(pair: Checkpoint) -> None:
     request = prepare(pair, TEXT, "repair")
     ids = list(rewrite(pair, TEXT, "repair", Decoding(max_new_tokens=8)))[-1].ids
-    alignment = align(pair, request, ids)
+    alignment = align(pair, TEXT, "repair", ids)
     inputs = pair.tokenizer(TOLD["repair"] + TEXT, return_tensors="pt")
     inputs.pop("token_type_ids", None)
     with torch.no_grad():
@@ -68,7 +68,7 @@ def test_alignment_equals_the_cross_attention_of_generate(pair: Checkpoint) -> N
 def test_the_shared_model_is_left_alone(pair: Checkpoint) -> None:
     before = pair.model.config.to_json_string(), pair.model.generation_config.to_json_string()
     first = list(rewrite(pair, TEXT, "en-fr", Decoding(max_new_tokens=6)))[-1].ids
-    align(pair, prepare(pair, TEXT, "en-fr"), first)
+    align(pair, TEXT, "en-fr", first)
     list(rewrite(pair, "A dog.", "repair", Decoding("beam", max_new_tokens=6)))
     assert list(rewrite(pair, TEXT, "en-fr", Decoding(max_new_tokens=6)))[-1].ids == first
     assert before == (pair.model.config.to_json_string(), pair.model.generation_config.to_json_string())
@@ -82,19 +82,20 @@ def test_a_source_is_tokenized_once(pair: Checkpoint, monkeypatch: pytest.Monkey
         return made(tokenizer, text, **more)
 
     monkeypatch.setattr(type(pair.tokenizer), "__call__", counted)
-    request = prepare(pair, TEXT, "en-fr")
-    assert texts == [request.text]
+    prepare(pair, TEXT, "en-fr")
+    assert texts == ["translate English to French: " + TEXT]
 
 
 def test_requests_carry_the_prefix_and_the_offsets(pair: Checkpoint) -> None:
     request = prepare(pair, f"  {TEXT}\n", "en-fr")
-    assert request.text == "translate English to French: " + TEXT
-    assert list(request.source) == pair.tokenizer(request.text)["input_ids"]
-    placed = [token for token in request.tokens if token.start >= 0 and not token.special and token.text in TEXT]
+    assert request.text == TEXT
+    ids = pair.tokenizer("translate English to French: " + TEXT)["input_ids"]
+    assert [token.id for token in request.source] == ids == request.tensors["input_ids"][0].tolist()
+    placed = [token for token in request.source if token.start >= 0 and not token.special and token.text in TEXT]
     assert len(placed) > 5
     assert all(TEXT[token.start : token.end] == token.text for token in placed)
-    assert request.tokens[0].start == -1, "the prefix stands in no text"
-    assert request.tokens[-1].special
+    assert request.source[0].start == -1, "the prefix stands in no text"
+    assert request.source[-1].special
 
 
 def test_bad_input(pair: Checkpoint) -> None:
@@ -150,7 +151,7 @@ def test_m2m100_names_its_languages_by_tokens() -> None:
     assert [task.slug for task in tasks(made)] == ["en-fr", "fr-en"]
     english, french = tokenizer.convert_tokens_to_ids(["__en__", "__fr__"])
     source = [english, *tokenizer(TEXT, add_special_tokens=False)["input_ids"], 1]
-    assert list(prepare(made, TEXT, "en-fr").source) == source
+    assert [token.id for token in prepare(made, TEXT, "en-fr").source] == source
     ids = list(rewrite(made, TEXT, "en-fr", Decoding(max_new_tokens=7)))[-1].ids
     with torch.no_grad():
         expected = made.model.generate(

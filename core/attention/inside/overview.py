@@ -29,6 +29,7 @@ from core.language import translate
 from core.language.fill_mask import ask_masks, fill_mask, prepare
 from core.language.inputs import Inputs, pair
 from core.language.makers import inputs
+from core.language.tasks import task_of
 from core.language.types import Decoding, MaskPrediction
 
 MAX_TOKENS = 16
@@ -116,12 +117,12 @@ def _of_masks(checkpoint: Checkpoint, text: str, task: str | None, size: int) ->
 
 
 def _pair(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Overview:
-    request = translate.prepare(checkpoint, text, task)
-    _check(len(request.source))
-    room = MAX_TOKENS + 1 - len(request.prompt)  # the last generated token is not read
-    steps = tuple(translate.rewrite(checkpoint, text, request.task.slug, Decoding(max_new_tokens=room)))
-    both_texts = pair(checkpoint, request.tokens, request.prompt, steps[-1].ids if steps else ())
-    first = len(request.prompt) - 1
+    made = translate.prepare(checkpoint, text, task)
+    _check(len(made.source))
+    room = MAX_TOKENS + 1 - len(made.tokens)  # the last generated token is not read
+    steps = tuple(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room)))
+    both_texts = pair(checkpoint, made.source, made.ids, steps[-1].ids if steps else ())
+    first = len(made.tokens) - 1
     answers = tuple(
         MaskPrediction(
             first + step.index,
@@ -133,7 +134,7 @@ def _pair(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Ove
     )
     lens = by_layer(inputs(checkpoint, text, task, step=0), ANSWERS)
     lanes = tuple(_lane(both_texts, side) for side in ("encoder", "decoder"))
-    return Overview(lanes, answers, lens, size, prefix=request.task.prefix)
+    return Overview(lanes, answers, lens, size, prefix=task_of(checkpoint, task).prefix)
 
 
 OVERVIEWS: dict[Feature, Callable[[Checkpoint, str, str | None, int], Overview]] = {

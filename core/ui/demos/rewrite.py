@@ -19,7 +19,7 @@ from core.language.noise import EVERYDAY, NOISES, RATES, Noise, TokenizedText, c
 from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
 from core.language.tokens import remarks
-from core.language.translate import MAX_CHARS, Alignment, Request
+from core.language.translate import MAX_CHARS, Alignment
 from core.language.types import Decoding, Token
 from core.objectives.corruptions import CORRUPTIONS, corrupt_text
 from core.objectives.sentinels import filled
@@ -233,14 +233,15 @@ def draw_rewriting(view: DemoView) -> None:
     typed = box.draw(state, tag=task.slug)
     source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind, rate)
     original = clean(typed, MAX_CHARS)
-    request = translate.prepare(checkpoint, source, task.slug)
-    for remark in remarks(checkpoint.tokenizer, source, request.tokens):
+    made = translate.prepare(checkpoint, source, task.slug)
+    for remark in remarks(checkpoint.tokenizer, source, made.source):
         st.caption(plain(remark))
+    uncorrupted, full_text = None if kind == NO_CORRUPTION else original, task.prefix + made.text
     left, right = st.columns([5, 2], gap="medium")
     with right:
-        run, shown = _generate(view, request, source, decoding, covered, None if kind == NO_CORRUPTION else original)
+        run, shown = _generate(view, task, source, made.text, decoding, covered, uncorrupted)
     ids = tuple(step.token.id for step in run.path)
-    align = view.computed("", translate.align, request, ids) if shown and ids else None
+    align = view.computed("", translate.align, source, task.slug, ids) if shown and ids else None
     if align is not None:
         with left, main_picture():
             step = step_of(state, len(run.path), run.wanted)
@@ -248,11 +249,11 @@ def draw_rewriting(view: DemoView) -> None:
     if shown and run.steps:
         output = run.steps[-1].text
         if task.respells:
-            respell_panel(view, original, request.text, output)
+            respell_panel(view, original, full_text, output)
         if task.denoises:
             st.caption(plain(words_reconstructed(original, output)))
         if task.slug == "spans":
-            parts = [(part, underlined(view.accent) if span else "") for part, span in filled(request.text, output)]
+            parts = [(part, underlined(view.accent) if span else "") for part, span in filled(full_text, output)]
             st.html(paragraph(parts, "margin:0", "The text with the generated spans"))
         _routes(view, source, task, output, decoding)
         if align is not None:
@@ -303,15 +304,16 @@ def _corrupted(view: DemoView, task: Task, typed: str, kind: str, rate: float | 
 
 
 def _generate(
-    view: DemoView, request: Request, source: str, decoding: Decoding, covered: bool, original: str | None
+    view: DemoView, task: Task, source: str, read: str, decoding: Decoding, covered: bool, original: str | None
 ) -> tuple[steps.Generation, bool]:
     """Draw the generated text; return it and whether it is shown.
 
+    :param read: the cleaned source.
     :param hidden: whether it is covered until a guess.
     :param original: the text before corruption; None without corruption.
     """
-    state, checkpoint, task = view.state, view.checkpoint, request.task.slug
-    forced = steps.by_hand(state, (request.text, task))
+    state, checkpoint, slug = view.state, view.checkpoint, task.slug
+    forced = steps.by_hand(state, (read, slug))
     placeholder, buttons, stop = st.empty(), st.empty(), st.empty()
     style = f"font-size:1.3rem;line-height:1.6;border-left:4px solid {view.accent};margin:0;padding-left:.8rem"
 
@@ -321,10 +323,10 @@ def _generate(
 
     run = steps.grown(
         state,
-        (view.spec.slug, request.text, task, effective(decoding), forced.get()),
+        (view.spec.slug, read, slug, effective(decoding), forced.get()),
         decoding.strategy,
-        lambda ids: engine.stream(translate.rewrite, view.spec.slug, source, task, decoding, forced=ids),
-        lambda ids: engine.run(steps_along, view.spec.slug, translate.start(checkpoint, source, task), ids),
+        lambda ids: engine.stream(translate.rewrite, view.spec.slug, source, slug, decoding, forced=ids),
+        lambda ids: engine.run(steps_along, view.spec.slug, translate.start(checkpoint, source, slug), ids),
         draw=None if covered else draw_text,
         button=stop,
     )
