@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core import checkpoints
-from core.attention.capture import capture_ids
+from core.attention.capture import trace_of
 from core.attention.heads import HeadScores, HeadSums
 from core.attention.roles import treebank as treebanks
 from core.attention.roles.relations import RelationCounts, Tally, better_directions
@@ -46,7 +46,8 @@ from core.attention.roles.treebank import Sentence
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError, InputEmpty, InputTooLong, InputUnusable, NoAttentionMatrix
-from core.language.tokens import max_tokens
+from core.language.inputs import one_text
+from core.language.tokens import describe, max_tokens
 
 LENGTH, REPEATS, EXAMPLES = 25, 4, 10
 BYTES = 256
@@ -118,7 +119,7 @@ def induction(checkpoint: Checkpoint, *, examples: int = EXAMPLES, seed: int = 0
         )
     sums = HeadSums()
     for ids in repeated(checkpoint, examples, seed):
-        read = capture_ids(checkpoint, ids.tolist()).own
+        read = trace_of(one_text(checkpoint, describe(checkpoint.tokenizer, ids.tolist()))).own
         tokens = tuple(str(i) for i in ids)
         sums.add(replace(read, query_tokens=tokens, key_tokens=tokens))
     scores = sums.scores()

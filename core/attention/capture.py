@@ -264,15 +264,6 @@ def _continued(given: Inputs, text: str, count: int) -> Inputs:
     return one_text(given.checkpoint, (*given.tokens, *generated), text=given.text)
 
 
-def capture_ids(checkpoint: Checkpoint, ids: Sequence[int], *, vectors: bool = False) -> AttentionTrace:
-    """The map of a decoder over a text of these token ids.
-
-    Raises:
-        InputTooLong, NoAttentionMatrix: as :func:`capture`.
-    """
-    return trace_of(one_text(checkpoint, describe(checkpoint.tokenizer, ids)), vectors=vectors)
-
-
 def _check(checkpoint: Checkpoint, count: int) -> None:
     """Raise InputTooLong where ``count`` tokens exceed the model's positions or the limit of the figure."""
     check_length(checkpoint, count)

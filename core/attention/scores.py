@@ -53,10 +53,10 @@ class AttentionScores:
     value: Tensor  # (H, K, d)
     terms: dict[str, Tensor]  # (H, Q, K) each, scaled: their sum is the score
     allowed: Tensor | None  # (H or 1, Q, K) True where a key may be attended to; None for everywhere
-    weights: Tensor | None  # (H, Q, K), as the model computed them; None where it does not return them
+    weights: Tensor  # (H, Q, K), as the model computed them
     factor: float
     """The factor of the product of query and key."""
-    attention_output: Tensor | None = None  # (Q, w), as it enters the output's projection
+    attention_output: Tensor  # (Q, w), as it enters the output's projection
     before_rope: tuple[Tensor, Tensor] | None = None
     """(H, Q, d) queries and (fewer heads, K, d) keys before RoPE."""
     shared: bool = False

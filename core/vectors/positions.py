@@ -171,10 +171,10 @@ def position_embeddings(checkpoint: Checkpoint) -> Floats:
     Raises:
         InputUnusable: the model adds no position embeddings.
     """
-    filler = next(token for token in inputs_of(checkpoint, "a").of_text if not token.special)
+    made = inputs_of(checkpoint, "a")
+    filler = next(token for token in made.of_text if not token.special)
     fillers = [filler] * min(MOST, max_tokens(checkpoint) or MOST)
-    rewrites = checkpoint.spec.offers("rewrites")
-    inputs = pair(checkpoint, fillers, [filler.id]) if rewrites else one_text(checkpoint, fillers)
+    inputs = pair(checkpoint, fillers, [filler.id]) if made.source else one_text(checkpoint, fillers)
     for step in embedding_of(inputs):
         if step.name == "position":
             return frozen(step.values.copy())

@@ -11,12 +11,14 @@ import pytest
 
 from core import checkpoints
 from core.attention import capture
-from core.attention.capture import capture_ids
+from core.attention.capture import trace_of
 from core.attention.roles.relations import DIRECTIONS, links
 from core.attention.roles.rolefiles import RANDOM, RELATION_COLUMNS, ROLE_COLUMNS
 from core.attention.roles.sentence import attention_of
 from core.attention.roles.treebank import ROOT, SHIPPED, Sentence, read_treebank
 from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
+from core.language.inputs import one_text
+from core.language.tokens import describe
 from lab import heads as headroles
 from lab.heads import LENGTH, REPEATS, cli_heads, induction, measure, repeated, write_rows
 
@@ -94,7 +96,7 @@ def test_induction_of_a_reformer_is_counted_over_what_its_hashing_met() -> None:
     head_scores = induction(checkpoint, examples=2)
     means = []
     for ids in repeated(checkpoint, 2, seed=0):
-        weights = capture_ids(checkpoint, ids.tolist()).own.weights
+        weights = trace_of(one_text(checkpoint, describe(checkpoint.tokenizer, ids.tolist()))).own.weights
         for i, token in enumerate(ids):
             follow = [s + 1 for s in range(i) if ids[s] == token and s + 1 < i]
             if follow:

@@ -21,7 +21,7 @@ import torch
 
 from core.attention.ablation.ablate import ablate_heads, heads_of
 from core.attention.ablation.question import ask_states
-from core.attention.capture import capture, capture_ids, trace_of
+from core.attention.capture import capture, trace_of
 from core.attention.inside import lens
 from core.attention.inside.block import block
 from core.attention.inside.states import by_layer
@@ -143,7 +143,9 @@ def test_maps_are_those_that_the_library_returns(name: str, host: Callable[[str]
             out = model(**inputs, decoder_input_ids=torch.tensor([[1, 7, 8]]), use_cache=False)
         expected = [out.encoder_attentions, out.decoder_attentions, out.cross_attentions]
     else:
-        trace = capture_ids(checkpoint, ids) if checkpoint.spec.kind == "causal-lm" else capture(checkpoint, PLAIN)
+        decoder = checkpoint.spec.kind == "causal-lm"
+        tokens = describe(checkpoint.tokenizer, ids)
+        trace = trace_of(one_text(checkpoint, tokens)) if decoder else capture(checkpoint, PLAIN)
         with torch.inference_mode():
             expected = [model(**inputs).attentions]
     assert len(trace.maps) == len(expected)

@@ -79,8 +79,7 @@ def _asked(
             scores = torch.cat((verdict, torch.zeros_like(verdict)), dim=-1)
         else:
             scores = scores[:, 0]
-            if checkpoint.spec.offers("generates") and (banned := banned_ids(model)):
-                scores = ban_tokens(scores, banned)
+            scores = ban_tokens(scores, banned_ids(model))
         return Asked(scores.log_softmax(-1), recorded)
 
 

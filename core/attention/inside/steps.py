@@ -297,7 +297,7 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
         part,
         "weights",
         r"A = \mathrm{softmax}(S + M)",
-        _weights(scores),
+        scores.weights,
         MAPS,
         remark("sums"),
         path=attn.module,
@@ -306,13 +306,8 @@ def _scored(part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[
     return [*terms, summed, mask, weights]
 
 
-def _weights(scores: AttentionScores) -> Tensor:
-    return scores.weights if scores.weights is not None else scores.score.softmax(-1)
-
-
 def _output(scene: Scene, part: Part, attn: AttentionLayer, scores: AttentionScores, at: dict[str, str]) -> list[Step]:
     """The weighted sums of the values, and the projection of all heads together."""
-    assert scores.attention_output is not None
     path = attn.path(attn.names.out or attn.names.module)
     mix = by_head(scores.attention_output, scores.attention_output.shape[-1] // attn.heads)
     out, bias = scene.at("attn_out", attn.layer, attn.kind), scene.bias(path, "b^O") if attn.names.out else ""
