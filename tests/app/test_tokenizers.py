@@ -100,6 +100,20 @@ def test_noise_breaks_words_and_leaves_a_byte_a_byte() -> None:
     ((before, after),) = re.findall(r"ByT5: (\d+) clean, (\d+) noisy", described(at))
     assert before == after
     assert html_of(at) != html_of(clean)
+    assert not at.slider, "every letter changes"
+
+
+def test_the_rate_of_noise_begins_with_the_usual_one_and_more_of_it_breaks_more_words() -> None:
+    at = opened(tab="noise", noise="repeat", rate="5")  # where it was
+    (rate,) = at.slider
+    assert (rate.label, rate.value) == ("Characters changed", 5)
+    ((clean, few),) = re.findall(r"ByT5: (\d+) clean, (\d+) noisy", described(at))
+    rate.set_value(20).run()
+    assert "rate" not in link(at), "the paper's rate"
+    ((_, many),) = re.findall(r"ByT5: (\d+) clean, (\d+) noisy", described(at))
+    assert int(clean) < int(few) < int(many)
+    widget(at.selectbox, "Noise").set_value("drop").run()
+    assert at.slider[0].value == 10
 
 
 @pytest.mark.usefixtures("open_tables")

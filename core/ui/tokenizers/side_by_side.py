@@ -19,7 +19,7 @@ from core.ui.glossary import terms
 from core.ui.grid import Column, Grid
 from core.ui.page import main_picture, plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Choice
+from core.ui.param import Choice, Integer
 from core.ui.section import Section, View
 from core.ui.tables import TableRow, TextTable, data_table, text_table
 from core.ui.tokenizers.common import (
@@ -142,6 +142,8 @@ KINDS: dict[str, str] = {
     "spaces": "Spaces lost and inserted",
 }
 NOISE = Choice(name="noise", label="Noise", options=KINDS, width=230)
+RATE = Integer(name="rate", label="Characters changed", low=0, high=100, style="slider", format="%d%%", width=230)
+DEFAULT_RATES = RATES | PUBLISHED
 LANGUAGE = Choice(
     name="language",
     label="The tokens of one language",
@@ -178,8 +180,13 @@ def by_language(view: View) -> None:
     view.try_and_notice()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         slug, kind = LANGUAGE.draw(state), NOISE.draw(state)
+        rate = None
+        if default := DEFAULT_RATES.get(cast(Noise, kind)):
+            rate = RATE.with_(default=round(100 * default)).draw(state, tag=kind) / 100
+        else:
+            state.set(rate=None)
     clean = [cuts[info.slug, slug] for info in shown]
-    read = clean if kind == "none" else _noised(view, cast(Noise, kind), clean)
+    read = clean if kind == "none" else _noised(view, cast(Noise, kind), rate, clean)
     draw_rows(
         [tokenizer_block(cut) for cut in read],
         key=state.key("runs.html"),
@@ -213,9 +220,9 @@ def _language_table(
     return Table.from_records(records)
 
 
-def _noised(view: View, kind: Noise, clean: Sequence[Tokenization]) -> list[Tokenization]:
+def _noised(view: View, kind: Noise, rate: float | None, clean: Sequence[Tokenization]) -> list[Tokenization]:
     """The noisy text as each tokenizer cuts it, drawn beside the clean one."""
-    text = noisy(clean[0].text, kind, (RATES | PUBLISHED).get(kind), seed=0)
+    text = noisy(clean[0].text, kind, rate, seed=0) or " "
     read = [tokenized(cut.by, text) for cut in clean]
     pairs = tuple(
         Pair(label(before.by), _texts(before), _texts(after), len(after.unknown))
@@ -240,4 +247,4 @@ def _texts(cut: Tokenization) -> tuple[str, ...]:
     return tuple(token.text for token in cut.tokens)
 
 
-LANGUAGES = Section("languages", by_language, (MEASURE, SHOWN, LANGUAGE, NOISE))
+LANGUAGES = Section("languages", by_language, (MEASURE, SHOWN, LANGUAGE, NOISE, RATE))
