@@ -1,6 +1,7 @@
 """Interventions: a part of a live model changed, and what its prediction becomes."""
 
 from core.ui.interventions.ablation import HEAD_ABLATION
+from core.ui.interventions.attribution import ATTRIBUTION
 from core.ui.interventions.lens import LENS
 from core.ui.interventions.patching import PATCHING
 from core.ui.interventions.setup import MODEL
@@ -9,7 +10,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "interventions",
-    (PATCHING, HEAD_ABLATION, LENS),
+    (PATCHING, ATTRIBUTION, HEAD_ABLATION, LENS),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

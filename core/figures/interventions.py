@@ -1,4 +1,4 @@
-"""What an intervention changes: a map of patched states."""
+"""What an intervention changes, and what parts of a model write: maps of states and heads, bars that sum to a logit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.bars import Series, bars
 from core.figures.heatmap import Labels, heat_map, numbers
 from core.figures.heatmap import names as named
 from core.figures.labels import label
@@ -74,4 +75,47 @@ def patch_map(
         selected=selected,
         layout={"shapes": reach if row < count - 1 and not heads else []},
         height=190 + 32 * count,
+    )
+
+
+def share_bars(parts: Sequence[str], shares: Sequence[float], total: float, *, theme: Theme) -> go.Figure:
+    """A bar for each part, to the right above zero and to the left below, and their sum below them."""
+    values = [*shares, total]
+    below, above = theme.differences[0][1], theme.differences[-1][1]
+    colors = [below if value < 0 else above for value in shares] + [theme.muted]
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.22 * ((high - low) or 1.0)
+    return bars(
+        [*map(label, parts), "<b>sum</b>"],
+        [Series("share", values, colors, texts=[f"{value:+.2f}" for value in values], hover="%{customdata}: %{x:.3f}")],
+        theme,
+        end=high + room,
+        height=26 * len(values) + 40,
+        xaxis={
+            "range": [low - (room if low else 0), high + room],
+            "zeroline": True,
+            "showticklabels": False,
+            "showgrid": False,
+        },
+        margin={"r": 8, "t": 4, "b": 4},
+        showlegend=False,
+    )
+
+
+def written_map(shares: NDArray[np.float32], rows: Sequence[str], *, theme: Theme) -> go.Figure:
+    """(R, H) what each head wrote, layers down and heads across."""
+    heads = shares.shape[1]
+    written = [[f"{value:.1f}".replace("-0.0", "0.0") for value in line] for line in shares.tolist()]
+    return heat_map(
+        np.round(shares, 4),
+        named(rows),
+        numbers(heads, **title("head")),
+        theme,
+        scale="differences",
+        xgap=2,
+        ygap=2,
+        colorbar="nats",
+        hovertemplate="%{y}, head %{x}<br>%{z:.2f} nats<extra></extra>",
+        texts=written if heads <= _WRITTEN else None,
+        height=130 + 34 * len(rows),
     )

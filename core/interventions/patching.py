@@ -28,6 +28,7 @@ from core.attention.layers import has_blueprint, plan_of
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
+from core.interventions.answers import answer_id
 from core.language.inputs import Inputs
 from core.language.makers import inputs
 from core.language.types import Token, labels
@@ -235,7 +236,7 @@ def _pair(
     asked = [ask(question, keep=keep) for question in questions]
     logs = torch.cat([each.logs for each in asked])
     ids = tuple(
-        _answer(question, word) if word.strip() else int(row.argmax())
+        answer_id(question, word) if word.strip() else int(row.argmax())
         for question, word, row in zip(questions, answers, logs, strict=True)
     )
     if ids[0] == ids[1]:
@@ -244,27 +245,6 @@ def _pair(
             "answer for each, or change the texts until the model answers differently."
         )
     return _Pair(*questions, asked[0].recorded, logs, (ids[0], ids[1]))
-
-
-def _answer(question: Inputs, word: str) -> int:
-    """The id of an answer that a visitor names.
-
-    Raises:
-        InputUnusable: it is no single token, or no class.
-    """
-    word = word.strip()
-    if question.answers:
-        if word in question.answers:
-            return question.answers.index(word)
-        raise InputUnusable(f"“{word[:40]}” is none of the answers: {', '.join(question.answers)}.")
-    tokenizer = question.checkpoint.tokenizer
-    for spelled in (f" {word}", word):
-        ids = tokenizer(spelled, add_special_tokens=False, verbose=False)["input_ids"]
-        if len(ids) == 1 and ids[0] != tokenizer.unk_token_id:
-            return int(ids[0])
-    raise InputUnusable(
-        f"“{word[:40]}” is {len(ids)} tokens of this model, and it predicts one. A common word works, such as “is”."
-    )
 
 
 def _tokens(question: Inputs, kind: Kind) -> tuple[Token, ...]:

@@ -7,7 +7,7 @@ architecture, and so which modules are sites, stands in `sites.toml` alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -160,6 +160,24 @@ def _places(plan: Plan, modules: dict[str, nn.Module]) -> Iterator[tuple[Literal
         path = f"{path}.decoder"
     if path:
         yield "out", path, Place(stack.kind, (0,), "final")
+    for number, path in enumerate(head_modules(plan, modules)):
+        yield "in", path, Place(stack.kind, (number,), "head")
+
+
+def head_modules(plan: Plan, modules: Mapping[str, nn.Module]) -> list[str]:
+    """Paths of the projections and norms between the last stack and the scores, in no order of their calls."""
+    stacks = [stack.prefix for stack in plan.stacks]
+    if "" in stacks:  # the stacks are modules of the model itself, such as T5's
+        layers = [layer.module for of_kind in plan.layers.values() for layer in of_kind]
+        stacks = [f"{path.partition('.')[0]}." for path in layers]
+        stacks += [
+            f"{path}." for stack in plan.stacks if stack.blueprint for path in stack.blueprint.embedding.values()
+        ]
+    return [
+        path
+        for path, module in modules.items()
+        if isinstance(module, nn.Linear | nn.LayerNorm) and not path.startswith(tuple(stacks))
+    ]
 
 
 def _of_layer(plan: Blueprint, *, crosses: bool) -> Iterator[tuple[Literal["in", "out"], str, str]]:

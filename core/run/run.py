@@ -19,7 +19,8 @@ resid_pre       (R, n, w) what a layer reads; ``resid_mid`` what its feed-forwar
 ln1, ln2        (R, n, w) the norms of a layer; ``ln_cross`` that of a cross-attention
 embed           (R, n, w) of tokens, in layer 0 as all that follows: ``pos_embed``, ``type_embed``, ``lang_embed``, the
                 norm and the projection of their sum (``ln_embed``, ``embed_proj``), the norm after the last layer
-                (``ln_final``), the input of the head (``final``)
+                (``ln_final``), the input of the head (``final``); ``head``, in place of layers, those of its
+                projections and norms
 attn_adapter_*  (R, n, m) ``down`` and ``mid``, before and after the activation, (R, n, w) ``up`` and the norm of the
                 task; ``mlp_adapter_*`` those of the feed-forward part
 ==============  ====================================================================================================

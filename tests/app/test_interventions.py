@@ -110,3 +110,11 @@ def test_the_lens_reads_the_text_of_the_ablation() -> None:
     assert "**“france”**" in shown(at)
     widget(at.text_input, "Text with a [MASK]").set_value("There is nothing hidden.").run()
     assert "There is no mask in this text\\." in at.warning[0].value
+
+
+def test_attribution_shows_the_head_that_wrote_the_answer() -> None:
+    at = page(tab="write")
+    assert not at.warning
+    assert "The logit of “are” is 5.55 nats above that of “is”, and the bars sum to it." in shown(at)
+    assert "Largest share of a head: attention, layer 5, head 4, with 1.36." in shown(at)
+    assert "do not sum to its logits here" in shown(page(tab="write", model="atlas-xlnet"))

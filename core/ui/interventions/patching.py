@@ -13,29 +13,19 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.interventions import patch_map
 from core.figures.labels import percent
 from core.figures.predictions import compared_bars
-from core.interventions.pairs import pairs_of
 from core.interventions.patching import LEAST, Cell, Kind, Part, Patched, Patching, kinds_of, patch_cell, patch_grid
 from core.links import parameters as link
 from core.table import Table
 from core.ui.heads.panel import KINDS
-from core.ui.heads.text import task_names
+from core.ui.interventions.pair import PAIR_PARAMS, SECOND, draw_pair
 from core.ui.interventions.setup import draw_model
 from core.ui.page import plain, theme
 from core.ui.panel import Panel
-from core.ui.param import Carried, Choice, Control, Integer, Text, settings_menu
+from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
 from core.ui.selection import clicks
 from core.ui.slot import Slot
 
-PAIR = Choice(
-    name="pair",
-    label="Example",
-    options={},
-    width=190,
-    resets=("first", "second", "a", "b", "task", "output", "cell"),
-)
-FIRST = Text(name="first", label="First text, whose states are put into the second", most=300)
-SECOND = Text(name="second", label="Second text", most=300)
 PART = Choice(
     name="part",
     label="State",
@@ -45,10 +35,6 @@ PART = Choice(
     resets=("cell",),
 )
 SIDE = Choice(name="side", label="Where", options=KINDS, style="row", hide_label=True, resets=("cell",))
-A = Text(name="a", label="Answer to the first text", most=40, placeholder="the most probable", width=190)
-B = Text(name="b", label="Answer to the second text", most=40, placeholder="the most probable", width=190)
-TASK = Choice(name="task", label="Task", options={}, width=280)
-OUTPUT = Integer(name="output", label="Token of the output", low=1, high=24, width=150)
 CELL = Carried(name="cell", label="Cell", as_=link.Integers(high=1_000, most=2))
 
 
@@ -56,7 +42,8 @@ def patching(view: View) -> None:
     spec = draw_model(view)
     with st.spinner(session.waiting("loading-the-model")):
         kinds = kinds_of(session.checkpoint(spec.slug))
-    first, second, more = _texts(spec, view)
+    asked = draw_pair(spec, view, second=True)
+    first, second, more = asked.first, asked.second, asked.more
     part, side = _states(kinds, spec, view)
     grid = session.computed("patching", patch_grid, spec.slug, first, second, part, side, **more)
     if np.isnan(grid.recovered).any():
@@ -72,25 +59,7 @@ def patching(view: View) -> None:
     with right:
         _answers(grid, patched, cell, part, view)
     view.try_and_notice(spec.family.side)
-
-
-def _texts(spec: CheckpointSpec, view: View) -> tuple[str, str, dict[str, Any]]:
-    """Draw example, texts and settings; return both texts, and what else the model is asked."""
-    state, pairs = view.state, pairs_of(spec)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        names = {slug: pair.name for slug, pair in pairs.items()}
-        pair = pairs[PAIR.with_(options=names).draw(state, tag=spec.slug)]
-        tag = f"{spec.slug}.{pair.slug}"
-        first = FIRST.with_(default=pair.first).draw(state, tag=tag)
-        second = SECOND.with_(default=pair.second).draw(state, tag=tag)
-        controls: list[Control[Any]] = [A.with_(default=pair.answers[0]), B.with_(default=pair.answers[1])]
-        if tasks := task_names(spec):
-            controls.append(TASK.with_(options=tasks, default=pair.task or next(iter(tasks))))
-        if spec.offers("rewrites"):
-            controls.append(OUTPUT.with_(default=pair.step + 1))
-        values = settings_menu(state, *controls, tag=tag)
-    step = values.get("output", 1) - 1
-    return first, second, {"answers": (values["a"], values["b"]), "task": values.get("task"), "step": step}
+    view.how_it_works(notes=["Misreading"])
 
 
 def _states(kinds: tuple[Kind, ...], spec: CheckpointSpec, view: View) -> tuple[Part, Kind]:
@@ -190,4 +159,4 @@ def _difference(grid: Patching) -> str:
     return f"“{plain(grid.answers[0])}” − “{plain(grid.answers[1])}”"
 
 
-PATCHING = Section("patch", patching, (PAIR, FIRST, SECOND, PART, SIDE, A, B, TASK, OUTPUT, CELL))
+PATCHING = Section("patch", patching, (*PAIR_PARAMS, SECOND, PART, SIDE, CELL))
