@@ -30,7 +30,7 @@ from core.lazy import Tensor, nn, torch
 from core.run.prepare import AttentionLayer, head_modules
 from core.run.run import Run
 
-Writer = Literal["embedding", "attention", "cross", "feed-forward", "biases"]
+Source = Literal["embedding", "attention", "cross", "feed-forward", "biases"]
 KEEP = {"resid_pre", "z", "attn_out", "mlp_out", "final", "head"}
 NEAR = 2e-3
 """The largest error of the sum, in nats, that is one of rounding."""
@@ -40,7 +40,7 @@ NEAR = 2e-3
 class Part:
     """What one part of the model wrote, as its share of the logit, in nats."""
 
-    writer: Writer
+    source: Source
     value: float
     layer: int | None = None
     head: int | None = None
@@ -89,8 +89,8 @@ def attribute(
         shares = written.through_head(torch.tensor([first, second]))
     total = float(logs[first] - logs[second])
     parts = tuple(
-        Part(writer, value, layer, head)
-        for (writer, layer, head), value in zip(written.names, (shares[:, 0] - shares[:, 1]).tolist(), strict=True)
+        Part(source, value, layer, head)
+        for (source, layer, head), value in zip(written.names, (shares[:, 0] - shares[:, 1]).tolist(), strict=True)
     )
     if abs(sum(part.value for part in parts) - total) > NEAR * max(1.0, abs(total)):
         raise _refused(checkpoint)
@@ -114,7 +114,7 @@ class _Stream:
         self.stack = self.plan.stacks[-1]
         self.cross = self.plan.layers.get("cross", ())
         self.at = question.position
-        self.names: list[tuple[Writer, int | None, int | None]] = [("biases", None, None), ("embedding", None, None)]
+        self.names: list[tuple[Source, int | None, int | None]] = [("biases", None, None), ("embedding", None, None)]
         start = self.state("resid_pre", 0)
         self.vectors = torch.stack((torch.zeros_like(start), start))
 
@@ -140,17 +140,17 @@ class _Stream:
         if plan.final:
             self.norm(self.model.get_submodule(layers[0].path(plan.final)))
 
-    def attend(self, writer: Writer, layer: AttentionLayer) -> None:
+    def attend(self, source: Source, layer: AttentionLayer) -> None:
         """What each head writes, and the bias of the output projection."""
         z = self.state("z", layer.layer, layer.kind)  # (H, d)
         projection = self.model.get_submodule(layer.path(layer.names.out))
         weight = projection.weight if isinstance(projection, nn.Linear) else projection.weight.T
         heads = torch.einsum("hd,whd->hw", z, weight.view(weight.shape[0], *z.shape))
         bias = self.state("attn_out", layer.layer, layer.kind) - heads.sum(0)
-        self.add([(writer, layer.layer, head) for head in range(len(z))], heads)
+        self.add([(source, layer.layer, head) for head in range(len(z))], heads)
         self.vectors[0] += bias
 
-    def add(self, names: list[tuple[Writer, int | None, int | None]], vectors: Tensor) -> None:
+    def add(self, names: list[tuple[Source, int | None, int | None]], vectors: Tensor) -> None:
         self.names += names
         self.vectors = torch.cat((self.vectors, vectors))
 

@@ -78,7 +78,7 @@ BOXES = {
     "attention?model=dir-tiny-bert": ("Second sentence",),
     "attention?model=dir-tiny-bert&tab=bertviz": ("Text",),
     "interventions?model=dir-tiny-bert&tab=off": ("Text",),
-    "interventions?tab=patch": ("First text, whose states are put into the second",),
+    "interventions?tab=patch": ("First text",),
     "vectors?model=atlas-bert": ("Sentences", "Word"),
     "vectors?tab=sum": ("Second sentence",),
     "vectors?tab=places&kind=relative": ("Text",),

@@ -110,7 +110,7 @@ def test_a_share_is_what_the_logit_lacks_without_it(
     assert shares.total == pytest.approx(float(whole[ids[0]] - whole[ids[1]]), abs=1e-3)
     assert sum(part.value for part in shares.parts) == pytest.approx(shares.total, abs=2e-3)
     strongest = max((part for part in shares.parts if part.head is not None), key=lambda part: part.value)
-    feed_forward = max((part for part in shares.parts if part.writer == "feed-forward"), key=lambda part: part.value)
+    feed_forward = max((part for part in shares.parts if part.source == "feed-forward"), key=lambda part: part.value)
     for part, name in ((strongest, sub_layers[0]), (feed_forward, sub_layers[1])):
         library = library_model(checkpoint.model)
         path = name.format(part.layer)

@@ -39,7 +39,7 @@ def attribution(view: View) -> None:
         total=f"{shares.total:.2f}",
         position=shares.position + 1,
         token=f"“{plain(short(shares.tokens[shares.position], 20))}”",
-        head=f"{NAMES[best.writer]}, layer {(best.layer or 0) + 1}, head {(best.head or 0) + 1}",
+        head=f"{NAMES[best.source]}, layer {(best.layer or 0) + 1}, head {(best.head or 0) + 1}",
         share=f"{best.value:.2f}",
     )
     view.try_and_notice(spec.family.side)
@@ -50,7 +50,7 @@ def _bars(shares: Attribution, spec: CheckpointSpec, view: View) -> None:
     """Draw a bar for each sub-layer, in the order of the pass, and their sum."""
     sums: dict[str, float] = {}
     for part in shares.parts[1:]:
-        name = NAMES[part.writer] if part.layer is None else f"layer {part.layer + 1} {NAMES[part.writer]}"
+        name = NAMES[part.source] if part.layer is None else f"layer {part.layer + 1} {NAMES[part.source]}"
         sums[name] = sums.get(name, 0.0) + part.value
     sums["biases"] = shares.parts[0].value
     Panel(
@@ -69,7 +69,7 @@ def _heads(shares: Attribution, spec: CheckpointSpec, view: View) -> None:
     written: dict[str, dict[int, float]] = {}
     for part in shares.parts:
         if part.head is not None:
-            kind = " cross" if part.writer == "cross" else ""
+            kind = " cross" if part.source == "cross" else ""
             written.setdefault(f"layer {(part.layer or 0) + 1}{kind}", {})[part.head] = part.value
     values: NDArray[np.float32] = np.array([list(row.values()) for row in written.values()], dtype=np.float32)
     rows, heads = values.shape

@@ -20,7 +20,7 @@ PAIR = Choice(
     width=190,
     resets=("first", "second", "a", "b", "task", "output", "cell"),
 )
-FIRST = Text(name="first", label="First text, whose states are put into the second", most=300)
+FIRST = Text(name="first", label="First text", most=300)
 SECOND = Text(name="second", label="Second text", most=300)
 A = Text(name="a", label="Answer to the first text", most=40, placeholder="the most probable", width=190)
 B = Text(name="b", label="Answer to the second text", most=40, placeholder="the most probable", width=190)
