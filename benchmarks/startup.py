@@ -1,6 +1,7 @@
-"""How soon the app is there: server start to Home in a browser, and the script of each page that only reads.
+"""How soon the app is there: server start to Home in a browser, and the script of each page that opens
+without a model.
 
-Goals on two cores: 4 s from the start of the server until Home's picture stands in Chromium, 150 ms for a page's script
+Goals on two cores: 5 s from the start of the server until Home's picture stands in Chromium, 150 ms for a page's script
 once the process is warm (the first run, which also imports, is shown beside it), and no torch imported by any of them.
 The browser is running before the clock starts, as it is for a visitor. Seconds on the processor stand beside seconds on
 the clock: on a machine that does other work at the same time, they tell what the app itself needs.
@@ -34,7 +35,7 @@ READING: list[tuple[str, dict[str, str]]] = [
     ("catalogue", {"axis": "size"}),
     *(("catalogue", {"tab": tab}) for tab in ("parameters", "memory", "cache")),
     ("catalogue", {"tab": "curves"}),
-    ("home", {}),  # last, since it runs a model
+    ("home", {}),
 ]
 STARTS = 3
 
@@ -62,7 +63,7 @@ print("\\n" + json.dumps(out))
 
 
 def page_scripts() -> bool:
-    """Time the script of every page that only reads."""
+    """Time the script of every page that opens without a model."""
     done = subprocess.run(
         [sys.executable, "-c", PROBE, json.dumps(READING), str(ROOT / "app.py")],
         cwd=ROOT,
@@ -79,7 +80,7 @@ def page_scripts() -> bool:
         warm, busy = (statistics.median(row[kind][1:]) * 1e3 for kind in ("clock", "processor"))
         about = f"{busy:.0f} ms on the processor, first run {row['processor'][0] * 1e3:.0f} ms"
         good &= goal(f"{name} script ({about})", warm, 150, "ms")
-        if row["torch"] and row["page"] != "home":
+        if row["torch"]:
             print(f"{name} imported torch MISSED")
             good = False
     return good
@@ -105,7 +106,7 @@ def server_to_home() -> bool:
                 steps = f"server up {up:.2f} s, heading {heading:.2f} s, picture {times[-1]:.2f} s"
                 print(f"  {steps}; server on the processor {server.processor_seconds():.2f} s", flush=True)
                 page.context.close()
-    return goal("server start to Home in a browser", statistics.median(times), 4, "s")
+    return goal("server start to Home in a browser", statistics.median(times), 5, "s")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from threading import Lock
+from threading import Event, Lock
 
 _FEW_MODULES = 50
 """Fewer new modules than this do not cause another freeze."""
@@ -29,11 +29,14 @@ _SWITCH_INTERVAL = 5e-4
 _lock = Lock()
 _module_count = 0
 _run_count = 0
+settled = Event()
+"""Set once a run of a page has ended."""
 
 
 def settle() -> None:
     """Collect garbage after a run of a page; freeze the rest where many modules were imported since the last freeze."""
     global _module_count, _run_count
+    settled.set()
     if not _lock.acquire(blocking=False):
         return
     try:

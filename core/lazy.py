@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Tensor", "functional", "go", "import_all", "nn", "torch", "transformers"]
+__all__ = ["Tensor", "functional", "go", "import_drawing", "import_models", "nn", "torch", "transformers"]
 
 
 class _Lazy:
@@ -24,9 +24,15 @@ class _Lazy:
         return getattr(self._module, name)
 
 
-def import_all() -> None:
-    """Import them and pandas, which plotly takes for whole while another thread still imports it."""
-    for name in ("pandas", "plotly.graph_objects", "torch", "transformers.modeling_utils"):
+def import_drawing() -> None:
+    """Import what figures need: pandas, too, which plotly takes for whole while another thread still imports it."""
+    for name in ("pandas", "plotly.graph_objects"):
+        import_module(name)
+
+
+def import_models() -> None:
+    """Import what models need: seconds, for which other threads wait again and again."""
+    for name in ("torch", "transformers.modeling_utils"):
         import_module(name)
 
 

@@ -103,6 +103,14 @@ def fine_tuning() -> None:
 
 
 @app.command()
+def home() -> None:
+    """Compute and store the masked word that Home opens with."""
+    from lab.record import write_home
+
+    write_home()
+
+
+@app.command()
 def effects(
     slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
     output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,

@@ -1,4 +1,5 @@
-"""Writes the runs that the page Training opens with: `core.finetuning.record`."""
+"""Writes what pages open with: the runs of Training (`core.finetuning.record`), Home's masked word
+(`core.attention.masked_word`)."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from core import checkpoints
+from core.attention import masked_word
 from core.checkpoints.spec import Checkpoint
 from core.finetuning.record import FIELDS, FILE, OPENS_WITH, SETS, data, runs
 from core.finetuning.train import fine_tune
@@ -31,3 +34,13 @@ def trained(checkpoint: Checkpoint, name: str) -> dict[str, Any]:
             values = np.array([getattr(epoch, field) for epoch in epochs])
             arrays[f"{name}.{run}.{field}"] = values.astype(np.float16 if field == "probabilities" else np.float32)
     return arrays
+
+
+def write_home(path: Path = masked_word.FILE) -> None:
+    """Compute and store the masked word that Home opens with, and the SHA-256 of the model's files."""
+    checkpoint = checkpoints.load(checkpoints.first("home")[0])
+    opening = masked_word.Stored(
+        masked_word.hashes(Path(checkpoint.spec.location)),
+        masked_word.read_masked_word(checkpoint, masked_word.OPENS_WITH),
+    )
+    path.write_bytes(TypeAdapter(masked_word.Stored).dump_json(opening, indent=1) + b"\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 from core import catalogue
 from core.anatomy.build import build_model, describe
 from core.anatomy.node import ModuleNode
-from core.anatomy.store import FOLDER, SOURCE, Packed, module_tree, printed, stored_trees
+from core.anatomy.store import FOLDER, SOURCE, Packed, module_tree, packed_trees, printed, stored_tree
 from core.costs.shape import STORED, Shape, read_shape, stored_shapes
 
 
@@ -25,7 +25,8 @@ def write_all(folder: Path = FOLDER) -> dict[str, dict[str, int]]:
     (folder / f"{SOURCE}.json").write_text(dump(from_source), encoding="utf-8")
     for stale in {path.stem for path in folder.glob("*.json")} - written.keys() - {SOURCE}:
         (folder / f"{stale}.json").unlink()
-    stored_trees.cache_clear()
+    packed_trees.cache_clear()
+    stored_tree.cache_clear()
     return written
 
 

@@ -116,9 +116,8 @@ def tree(slug: str, size: str | None = None) -> ModuleNode:
     catalogue does, and :class:`core.errors.RecordUnusable` where no network can be built from the record.
     """
     chosen = size_of(slug, size)
-    stored = stored_trees(slug)
-    if chosen.name in stored:
-        return stored[chosen.name]
+    if (stored := stored_tree(slug, chosen.name)) is not None:
+        return stored
     built = live_tree(
         slug, chosen.name, json.dumps([chosen.architecture, chosen.config, chosen.overrides], default=str)
     )
@@ -138,7 +137,7 @@ def live_tree(slug: str, name: str, built_of: str) -> ModuleNode | str:
 
 def printed_tree(slug: str) -> ModuleNode | None:
     """The stored tree of the class and size that source 000 prints for this system, if any."""
-    return stored_trees(SOURCE).get(slug)
+    return stored_tree(SOURCE, slug)
 
 
 def counts(slug: str) -> dict[str, int]:
@@ -159,7 +158,7 @@ def faults() -> tuple[str, ...]:
     """A sentence for each size that cannot be built from its record: file, field, reason. Usually none."""
     sentences = []
     for system in catalogue.systems():
-        for size in system.sizes:
+        for size in (size for size in system.sizes if size.name not in packed_trees(system.slug)):
             try:
                 tree(system.slug, size.name)
             except RecordUnusable as error:
@@ -184,10 +183,17 @@ def unpack(packed: Packed) -> ModuleNode:
     return node.counted()
 
 
+@lru_cache(maxsize=256)
+def stored_tree(slug: str, size: str) -> ModuleNode | None:
+    packed = packed_trees(slug).get(size)
+    return None if packed is None else unpack(packed)
+
+
 @lru_cache(maxsize=64)
-def stored_trees(slug: str) -> dict[str, ModuleNode]:
+def packed_trees(slug: str) -> dict[str, Packed]:
     """The stored trees of a system by size; may be empty."""
     path = FOLDER / f"{slug}.json"
     if not _SLUG.fullmatch(slug) or not path.is_file():
         return {}
-    return {name: unpack(packed) for name, packed in json.loads(path.read_text(encoding="utf-8")).items()}
+    trees: dict[str, Packed] = json.loads(path.read_text(encoding="utf-8"))
+    return trees

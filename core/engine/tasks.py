@@ -16,6 +16,7 @@ from core.attention.disentangled import predict_without_components, score_compon
 from core.attention.inside.block import block
 from core.attention.inside.lens import predictions_by_layer, trajectory
 from core.attention.inside.overview import overview
+from core.attention.masked_word import read_masked_word
 from core.attention.word_maps import generate_answer, maps_over_words, word_attention
 from core.checkpoints.spec import Part
 from core.efficiency.buckets import compute_buckets
@@ -88,7 +89,7 @@ def name_of(compute: Callable[..., object]) -> str:
 TASKS = {
     name_of(compute): Task(compute)
     for topic in (
-        (capture, word_attention, generate_answer, maps_over_words),
+        (capture, read_masked_word, word_attention, generate_answer, maps_over_words),
         (ablate_heads, rank_heads, score_components, predict_without_components),
         (overview, block, predictions_by_layer, trajectory),
         (fill_mask, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),

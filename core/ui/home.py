@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Annotated
 from urllib.parse import parse_qsl
 
+import numpy as np
 import regex
 import streamlit as st
 from pydantic import Field
 from streamlit.delta_generator import DeltaGenerator
 
 from core import catalogue, checkpoints, links, session
-from core.attention.heads import clearest_head
+from core.attention.masked_word import OPENS_WITH, MaskedWord, read_masked_word, stored
 from core.checkpoints.sizes import size_of
 from core.checkpoints.spec import WHOLE, CheckpointSpec
 from core.content import content
@@ -21,7 +23,6 @@ from core.errors import ContentUnusable
 from core.figures.labels import short
 from core.figures.predictions import HEIGHT, bars_alt
 from core.figures.predictions import masked_word as picture
-from core.language.fill_mask import fill_mask
 from core.links import parameters as link
 from core.settings import settings
 from core.table import Table
@@ -39,7 +40,7 @@ from core.words import SIGN, WORD
 SENTENCE = Text(
     name="text",
     label="Your sentence",
-    default="The baker put the bread into the oven.",
+    default=OPENS_WITH.replace("[MASK]", "bread"),
     most=200,
     hide_label=True,
     sentence="any",
@@ -47,7 +48,6 @@ SENTENCE = Text(
 MASK = Carried(name="mask", label="Masked word", as_=link.Integers(high=199, most=1))
 _FIRST = 4
 """The word of the sample that is masked at first."""
-_GUESSES = 5
 _TYPED = "[MASK]"
 _UNITS = regex.compile(rf"\[MASK\]|{WORD}(?:['’]{WORD})*|{SIGN}")
 _PICTURE_STYLE = f"""<style>
@@ -82,13 +82,19 @@ def masked_word(view: View) -> None:
         clearable=False,
     )[0]
     slot.set((chosen,))
-    with st.container(key="home-picture"):
-        place = st.container() if state.memory.get("drawn") else st.empty()  # the old picture stands until the new one
-        if not state.memory.get("drawn"):
-            place.html(f'<div class="atlas-skeleton" role="status">{view.words.label("loading")}</div>')
     begin, end = units[chosen].span()
     masked = f"{text[:begin]}{_TYPED}{text[end:]}"
-    view.later.append(partial(_draw_predictions, view, spec, masked, names[:chosen].count(_TYPED), place))
+    word = stored(spec, masked)
+    with st.container(key="home-picture"):
+        stands = word is not None or state.memory.get("drawn")  # the old picture stands until the new one
+        place = st.container() if stands else st.empty()
+        if not stands:
+            place.html(f'<div class="atlas-skeleton" role="status">{view.words.label("loading")}</div>')
+    if word is not None:
+        with place:
+            _draw_predictions(view, spec, masked, word)
+    else:
+        view.later.append(partial(_compute_predictions, view, spec, masked, names[:chosen].count(_TYPED), place))
 
 
 def _model() -> CheckpointSpec | None:
@@ -107,57 +113,55 @@ def _usual(names: list[str], text: str) -> int:
     return words[-1] if words else len(names) - 1
 
 
-def _draw_predictions(view: View, spec: CheckpointSpec, text: str, before: int, place: DeltaGenerator) -> None:
-    """Compute and draw the picture.
+def _compute_predictions(view: View, spec: CheckpointSpec, text: str, before: int, place: DeltaGenerator) -> None:
+    """Run the model and draw the picture.
 
     Args:
         text: with the mask.
         before: how many masks stand before the one that is drawn.
         place: an empty element in the first run, then the container that holds the picture.
     """
-    state = view.state
-    with place if state.memory.get("drawn") else place.container(), sentences():
-        prediction = session.computed("", fill_mask, spec.slug, text, _GUESSES)[before]
-        (attention_map, *_) = session.trace(spec.slug, text).maps
-        at, tokens = prediction.position, attention_map.query_tokens
-        layer, head = clearest_head(attention_map, at)
-        weights = attention_map.weights[layer, head, at]
-        strongest = max((i for i in range(len(tokens)) if i != at), key=lambda i: weights[i], default=at)
-        rows = [(token, float(weight)) for token, weight in zip(tokens, weights, strict=True)]
-        answers = list(zip(prediction.tokens, prediction.probabilities, strict=True))
-        Panel(
-            "masked-word",
-            view.words.label("picture"),
-            picture(
-                tokens,
-                weights,
-                at,
-                prediction.tokens,
-                prediction.probabilities,
-                accent(spec.branch),
-                special=attention_map.special_queries,
-                theme=theme(),
-            ),
-            bars_alt(prediction.tokens, prediction.probabilities, view.words.label("predictions"))
-            + f" {view.words.part('Alt', layer=layer + 1, head=head + 1)} {tokens[strongest]}",
-            Table(
-                ("prediction", "probability", "token", "attention from the mask"),
-                tuple(
-                    (*(answers[i] if i < len(answers) else ("", None)), *(rows[i] if i < len(rows) else ("", None)))
-                    for i in range(max(len(answers), len(rows)))
-                ),
-            ),
-            note=view.words.part(
-                "Picture",
-                layer=layer + 1,
-                head=head + 1,
-                model=plain(spec.name),
-                parameters=short(size.parameters) if (size := size_of(spec)) else "an unknown number of",
-            ),
-        ).draw(state)
-        query = {"model": spec.slug, "text": text, "layer": str(layer + 1), "head": str(head + 1)}
-        page_link("attention", view.words.label("open"), query, icon=":material/grid_on:", width="content")
-    state.memory["drawn"] = True
+    with place if view.state.memory.get("drawn") else place.container(), sentences():
+        _draw_predictions(view, spec, text, session.computed("", read_masked_word, spec.slug, text, before))
+
+
+def _draw_predictions(view: View, spec: CheckpointSpec, text: str, word: MaskedWord) -> None:
+    """Draw the picture."""
+    weights, layer, head = np.array(word.weights), word.layer + 1, word.head + 1
+    others = [i for i in range(len(word.tokens)) if i != word.position]
+    strongest = max(others, key=lambda i: weights[i], default=word.position)
+    answers = zip(word.predictions, word.probabilities, strict=True)
+    rows = zip(word.tokens, word.weights, strict=True)
+    Panel(
+        "masked-word",
+        view.words.label("picture"),
+        picture(
+            word.tokens,
+            weights,
+            word.position,
+            word.predictions,
+            word.probabilities,
+            accent(spec.branch),
+            special=word.special,
+            theme=theme(),
+        ),
+        bars_alt(word.predictions, word.probabilities, view.words.label("predictions"))
+        + f" {view.words.part('Alt', layer=layer, head=head)} {word.tokens[strongest]}",
+        Table(
+            ("prediction", "probability", "token", "attention from the mask"),
+            tuple((*answer, *row) for answer, row in zip_longest(answers, rows, fillvalue=("", None))),
+        ),
+        note=view.words.part(
+            "Picture",
+            layer=layer,
+            head=head,
+            model=plain(spec.name),
+            parameters=short(size.parameters) if (size := size_of(spec)) else "an unknown number of",
+        ),
+    ).draw(view.state)
+    query = {"model": spec.slug, "text": text, "layer": str(layer), "head": str(head)}
+    page_link("attention", view.words.label("open"), query, icon=":material/grid_on:", width="content")
+    view.state.memory["drawn"] = True
 
 
 Name = Annotated[str, Field(max_length=40, pattern=r"^[a-z0-9-]*$")]

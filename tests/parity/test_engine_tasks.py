@@ -49,6 +49,7 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "attention.disentangled.predict_without_components": ("atlas-deberta", lambda _: (MASKED,)),
     "attention.disentangled.score_components": ("atlas-deberta", lambda _: (SENTENCE,)),
     "attention.capture.capture": ("minilm", lambda _: (SENTENCE, "She thanked him.")),
+    "attention.masked_word.read_masked_word": ("minilm", lambda _: (MASKED,)),
     "attention.inside.block.block": ("minilm", lambda _: (SENTENCE, 2)),
     "attention.inside.lens.predictions_by_layer": ("atlas-albert", lambda _: (MASKED,)),
     "attention.inside.lens.trajectory": ("atlas-gpt-2", lambda _: (SENTENCE,)),

@@ -101,7 +101,7 @@ READS = {
     ),
     "errors and settings": "import core.errors, core.settings; core.settings.settings()",
 }
-PAGES = ("glossary", "catalogue")
+PAGES = ("home", "glossary", "catalogue")
 VIEWS = {
     "encoder": ("tree",),
     "decoder": ("tree",),

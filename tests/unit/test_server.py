@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from core import checkpoints
+from core import checkpoints, interpreter, lazy
 from core.settings import settings
 from core.ui import crowd, server, streamlit_internals
 from core.ui.server import access, measures, page, readiness
@@ -272,3 +274,18 @@ def test_a_page_has_the_first_style_and_script_and_no_other_answer_has() -> None
     assert answer("/", app, accept="*/*")[2] == sent
     _, headers, text = answer("/bare", app, accept="text/html")
     assert (text, headers["content-length"]) == (bare, str(len(bare)))
+
+
+@pytest.mark.parametrize(("warm", "waits"), [("off", ["first run"]), ("on", [])])
+def test_models_are_imported_after_the_first_run_unless_the_host_wants_them_at_once(
+    monkeypatch: pytest.MonkeyPatch, warm: str, waits: list[str]
+) -> None:
+    steps: list[str] = []
+    monkeypatch.setenv("ATLAS_WARM", warm)
+    settings.cache_clear()
+    for place, name in ((server, "follow_settings"), (lazy, "import_drawing"), (lazy, "import_models")):
+        monkeypatch.setattr(place, name, partial(steps.append, name))
+    monkeypatch.setattr(server, "load_default_models", lambda: None)
+    monkeypatch.setattr(interpreter, "settled", SimpleNamespace(wait=lambda seconds: steps.append("first run")))
+    server.prepare()
+    assert steps == ["follow_settings", "import_drawing", *waits, "import_models"]

@@ -6,8 +6,10 @@ Modules of ours are imported where they are used: the server answers sooner with
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -17,7 +19,7 @@ from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from core.ui.server.access import Secured, prefix
+from core.ui.server.access import Secured, prefix, setting
 from core.ui.server.measures import metrics
 from core.ui.server.page import Styled
 from core.ui.server.readiness import health, load_default_models, ready
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 
 PAGE_MB = 250
 """Megabytes of a message to a browser: more than any page that the settings allow has."""
+NOBODY = 10
+"""Seconds without a visitor, after which a server imports everything."""
+PICTURE = 2
+"""Seconds from the end of the first run until its picture stands in the browser, at most."""
 MIDDLEWARE = [Middleware(Secured), Middleware(Styled)]
 
 
@@ -53,16 +59,22 @@ def routes() -> list[Route]:
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """What begins once the server has read Streamlit's settings, before it answers."""
     bound_messages(PAGE_MB)
-    Thread(target=_prepare, daemon=True).start()
+    Thread(target=prepare, daemon=True).start()
     yield
 
 
-def _prepare() -> None:
-    """Do in the background what the first visitor would wait for."""
-    from core.lazy import import_all
+def prepare() -> None:
+    """Do in the background what the first visitor would wait for: what draws Home while the browser reads its own
+    scripts, and once its picture stands, for which no model runs, what the other pages need."""
+    from core import interpreter
+    from core.lazy import import_drawing, import_models
 
     follow_settings()
-    import_all()
+    import_module("core.ui.home")
+    import_drawing()
+    if setting("warm") != "on" and interpreter.settled.wait(NOBODY):
+        time.sleep(PICTURE)
+    import_models()
     load_default_models()
 
 
