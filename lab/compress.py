@@ -197,19 +197,14 @@ def _gated(gate: Tensor, _: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tens
 
 
 def _quantize(model: nn.Module) -> None:
-    """Integers in linear layers. PyTorch copies their hooks, but not which of them take keyword arguments."""
-    with_keywords = {
-        name: [key in module._forward_pre_hooks_with_kwargs for key in module._forward_pre_hooks]
-        for name, module in model.named_modules()
-    }
+    """Integers in linear layers, which PyTorch knows by their class: they are no longer sites."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            module.__class__ = nn.Linear
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a later PyTorch removes these kernels for those of torchao
         scaled_by_row = {nn.Linear: torch.ao.quantization.per_channel_dynamic_qconfig}
         torch.ao.quantization.quantize_dynamic(model, scaled_by_row, inplace=True)  # a copy would lose the hooks
-    for name, module in model.named_modules():
-        for key, taken in zip(module._forward_pre_hooks, with_keywords.get(name, ()), strict=False):
-            if taken:
-                module._forward_pre_hooks_with_kwargs[key] = True
 
 
 def least_effect(checkpoint: Checkpoint, percent: int, removed: int = 0) -> tuple[Head, ...]:

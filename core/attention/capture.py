@@ -45,7 +45,6 @@ from core.attention.layers import (
 )
 from core.attention.scores import attention_layers, notes_of, stacked
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind, frozen, map_note
-from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, OutOfRange
 from core.language.adapters import through
@@ -53,13 +52,12 @@ from core.language.generate import generate
 from core.language.inputs import Inputs, one_text, pair
 from core.language.makers import MAX_GENERATED, inputs
 from core.language.permuted import of_query_stream
-from core.language.segments import has_memory, run_text
+from core.language.segments import run_text
 from core.language.tokens import check_length, describe, special_positions
 from core.language.types import Decoding, Token, labels
 from core.lazy import Tensor, torch
 from core.patterns import ranks
 from core.patterns.layout import Sparsity
-from core.run.model import Model
 from core.run.run import Run
 from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
@@ -83,8 +81,7 @@ def trace_of(given: Inputs, *, vectors: bool = False) -> AttentionTrace:
     Raises:
         InputTooLong, NoAttentionMatrix: as :func:`capture`.
     """
-    for count in (len(given.source), len(given.tokens)):
-        _check(given.checkpoint, count)
+    _check(given.checkpoint, max(len(given.source), len(given.tokens)))
     maps = _maps(given, vectors=vectors)
     if given.checkpoint.spec.offers("two streams"):
         maps["encoder"] = replace(maps["encoder"], label="All words known")
@@ -134,10 +131,10 @@ def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: Tokens, keys: 
     checkpoint = given.checkpoint
     rows = _rows(given, kind, queries)
     weights = stacked([pattern[0, :, rows] for pattern in recorded.layers(kind, "pattern")])
-    allowed = _together([mask[0, :, rows] for mask in recorded.layers(kind, "mask")])
+    allowed = _together(recorded.layers(kind, "mask"), rows)
     everywhere = bool(allowed.all())
     vectors = {name: [part[0] for part in recorded.layers(kind, name)] for name in ("q", "k")}
-    notes = [_note(checkpoint.model, kind, weights, everywhere=everywhere)]
+    notes = [_note(checkpoint, recorded, kind, weights, everywhere=everywhere)]
     if vectors["q"] and not has_blueprint(checkpoint):
         notes += notes_of(recorded, kind)
     return _between(
@@ -169,23 +166,26 @@ def _between(
 ) -> AttentionMap:
     """The map of ``weights`` from the tokens of ``rows`` to those of ``columns``."""
     tokenizer = given.checkpoint.tokenizer
+    names, special = labels(columns), special_positions(tokenizer, columns)
     return AttentionMap(
         kind,
-        labels(rows),
-        labels(columns),
+        names if rows is columns else labels(rows),
+        names,
         weights,
         allowed,
         given.second,
-        special_queries=special_positions(tokenizer, rows),
-        special_keys=special_positions(tokenizer, columns),
+        special_queries=special if rows is columns else special_positions(tokenizer, rows),
+        special_keys=special,
         **more,
     )
 
 
-def _together(allowed: Sequence[Tensor]) -> Bools:
-    """The masks (H or 1, Q, K) of all layers, with an axis of length 1 where all layers or heads have the same."""
-    heads = max(len(layer) for layer in allowed)
-    masks = torch.stack([layer.expand(heads, -1, -1) for layer in allowed])
+def _together(allowed: Sequence[Tensor], rows: slice) -> Bools:
+    """The masks (L or 1, H or 1, Q, K) of all layers, with an axis of length 1 where all layers or heads have the same."""
+    shared = all(mask is allowed[0] for mask in allowed)
+    layers = [mask[0, :, rows] for mask in (allowed[:1] if shared else allowed)]
+    heads = max(len(layer) for layer in layers)
+    masks = torch.stack([layer.expand(heads, -1, -1) for layer in layers])
     for axis in (0, 1):
         first = masks.narrow(axis, 0, 1)
         if masks.shape[axis] > 1 and bool((masks == first).all()):
@@ -193,24 +193,26 @@ def _together(allowed: Sequence[Tensor]) -> Bools:
     return frozen(masks.numpy())
 
 
-def _note(model: Model, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:
+def _note(checkpoint: Checkpoint, recorded: Run, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:
     """What is unusual about the rows and columns of a map."""
-    if has(model.config, "blocks") and model.config.attention_type == "block_sparse":
+    model, spec = checkpoint.model, checkpoint.spec
+    if spec.offers("blocks") and model.config.attention_type == "block_sparse":
         sparsity = Sparsity.of(model.config)
         if everywhere:
             return map_note("few blocks", count=sparsity.count_blocks(weights.shape[-1]), size=sparsity.block_size)
         return map_note("blocks", size=sparsity.block_size)
-    if has(model.config, "window"):
+    if spec.offers("window"):
         sides = sides_of(model)
         width = str(sides[0]) if len(set(sides)) == 1 else f"{min(sides)} to {max(sides)}, by layer,"
         return map_note("window", width=width)
-    if has(model.config, "hashing"):
+    if spec.offers("hashing"):
         return map_note("buckets")
-    if has_memory(model):
+    if spec.offers("memory"):
         return map_note("segments")
-    if has(model.config, "two streams"):
+    if spec.offers("two streams"):
         return "" if kind == "encoder" else map_note(f"{'query' if kind == 'query' else 'content'} stream")
-    return map_note("sinks") if weights.sum(-1).min(initial=1.0) < _WHOLE else ""
+    sinks = any(product.sinks for (of_kind, _), product in recorded.products.items() if of_kind == kind)
+    return map_note("sinks") if sinks and weights.sum(-1).min(initial=1.0) < _WHOLE else ""
 
 
 def capture(

@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -93,10 +94,15 @@ class Task(nn.Module):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
 
-    def parameters_of(self, part: str) -> int:
-        """How many parameters are trained: ``"adapters"`` (bottlenecks, norms and head) or ``"alone"``."""
-        alone = part == "alone"
-        return sum(value.numel() for name, value in self.named_parameters() if name.startswith("alone") == alone)
+    @cached_property
+    def trained(self) -> int:
+        """The parameters of bottlenecks, norms and head."""
+        return sum(value.numel() for value in self.parameters()) - self.trained_alone
+
+    @cached_property
+    def trained_alone(self) -> int:
+        """The parameters of the head alone."""
+        return sum(value.numel() for value in self.alone.parameters())
 
 
 _ACTIVE: ContextVar[Task | None] = ContextVar("task", default=None)

@@ -73,8 +73,8 @@ def tasks(checkpoint: Checkpoint) -> tuple[TaskInfo, ...]:
             str(task["question"]),
             tuple(map(str, task.get("shown", task["answers"]))),
             task["form"] == "last-mark",
-            model.tasks[slug].parameters_of("adapters"),
-            model.tasks[slug].parameters_of("alone"),
+            model.tasks[slug].trained,
+            model.tasks[slug].trained_alone,
         )
         for slug, task in ordered.items()
     )

@@ -263,6 +263,8 @@ def remarks(tokenizer: transformers.PreTrainedTokenizerBase, typed: str, tokens:
 
 def whole_spans(text: str, offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """``offsets`` with the marks and joiners after them that a normalizer dropped, which belong to no other token."""
+    if text.isascii():  # without marks
+        return list(offsets)
     starts = {start for start, end in offsets if start < end}
     spans = []
     for start, end in offsets:
@@ -349,14 +351,24 @@ _UNSTATED = 1_000_000
 
 def max_tokens(checkpoint: Checkpoint) -> int | None:
     """The largest number of input tokens, special ones included; None without a limit."""
-    config = checkpoint.model.config
     limits = [int(n) for n in (checkpoint.spec.max_positions, checkpoint.tokenizer.model_max_length) if n]
-    for part in (config, getattr(config, "encoder", None), getattr(config, "decoder", None)):
-        # n_positions of T5 is a training length, not a table.
-        if part is not None and not hasattr(part, "relative_attention_num_buckets"):
-            limits.append(positions_of({"model_type": part.model_type, **vars(part)}) or 0)
-    limits = [n for n in limits if 0 < n < _UNSTATED]
+    limits = [n for n in (*limits, *_positions(checkpoint.model)) if 0 < n < _UNSTATED]
     return min(limits) if limits else None
+
+
+_tables: WeakKeyDictionary[Model, tuple[int, ...]] = WeakKeyDictionary()
+
+
+def _positions(model: Model) -> tuple[int, ...]:
+    """The positions of a model's stacks, 0 for a stack without a limit."""
+    if (positions := _tables.get(model)) is None:
+        config = model.config
+        parts = (config, getattr(config, "encoder", None), getattr(config, "decoder", None))
+        # n_positions of T5 is a training length, not a table.
+        tables = (part for part in parts if part is not None and not hasattr(part, "relative_attention_num_buckets"))
+        positions = tuple(positions_of({"model_type": part.model_type, **vars(part)}) or 0 for part in tables)
+        _tables[model] = positions
+    return positions
 
 
 def check_length(checkpoint: Checkpoint, count: int) -> None:

@@ -76,7 +76,7 @@ def attend(
         apart: rows whose query, key and value replace those of the others.
     """
     factor = query.shape[-1] ** -0.5 if scaling is None else scaling
-    product = Product(float(factor), softcap, shared=key.shape[1] < query.shape[1])
+    product = Product(float(factor), softcap, key.shape[1] < query.shape[1], sinks=s_aux is not None)
     if product.shared:
         key, value = (part.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for part in (key, value))
     extra_terms = dict(terms or {})
@@ -160,7 +160,11 @@ def _seen(run: Run, kind: Kind, layer: int, scores: Tensor, mask: Tensor | None)
             run.tensors[term] = bias.expand_as(scores)
     if not run.wants(site):
         return mask
-    allowed = torch.ones(1, 1, *scores.shape[-2:], dtype=torch.bool) if mask is None else as_allowed(mask)
+    size = id(mask), *scores.shape[-2:]
+    if size not in run.allowed:
+        full = torch.ones(1, 1, *size[1:], dtype=torch.bool) if mask is None else as_allowed(mask)
+        run.allowed[size] = mask, full
+    allowed = run.allowed[size][1]
     edited = run.at(site, allowed)
     if edited is allowed:
         return mask

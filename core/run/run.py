@@ -69,6 +69,8 @@ class Product(NamedTuple):
     """That of the soft cap."""
     shared: bool = False
     """Whether several heads have one key."""
+    sinks: bool = False
+    """Whether a sink takes a share of the weights."""
 
 
 @dataclass(eq=False)
@@ -82,6 +84,8 @@ class Run:
     """By kind and layer."""
     unplaced: list[tuple[Any, Tensor]] = field(default_factory=list)
     """Modules that attended and are no layer's, each with its weights."""
+    allowed: dict[tuple[int, int, int], tuple[Tensor | None, Tensor]] = field(default_factory=dict)
+    """Masks of the pass, which layers share, by identity and size, as True where a query may attend to a key."""
     stream: Kind | None = None
     """While one of XLNet's two streams passes their common modules: its kind, in place of that of the stack."""
     output: Output = field(init=False, repr=False)
@@ -113,7 +117,9 @@ class Run:
     def keeps(self, site: Site) -> bool:
         """Whether a site is recorded: by itself or by its name, of which the first part is enough."""
         first = site.name.partition(".")[0]
-        return first in self.names and not self.keep.isdisjoint((site, site.name, first, site._replace(name=first)))
+        if first not in self.names:
+            return False
+        return not self.keep.isdisjoint((first, site, site.name, (site.kind, site.layer, first)))
 
     def wants(self, site: Site) -> bool:
         """Whether a site is recorded or edited."""
@@ -125,7 +131,7 @@ class Run:
             tensor = self.edits[site](tensor)
             self._edited.add(site)
         if self.keeps(site):
-            self.tensors[site] = tensor.detach()
+            self.tensors[site] = tensor
         return tensor
 
     def check(self) -> None:

@@ -161,6 +161,6 @@ def test_the_card_states_how_many_numbers_are_trained() -> None:
     stated = recipe.card["extra"]["trained"]
     for task, count in tasks.items():
         of: Any = model.tasks[task]
-        assert stated[f"adapters, norms and head of a task with {count} answers"] == of.parameters_of("adapters")
-        assert stated[f"head alone, {count} answers"] == of.parameters_of("alone")
+        assert stated[f"adapters, norms and head of a task with {count} answers"] == of.trained
+        assert stated[f"head alone, {count} answers"] == of.trained_alone
     assert set(recipe.card["extra"]["tasks"]) == set(tasks)

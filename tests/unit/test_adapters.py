@@ -140,9 +140,9 @@ def test_a_failed_run_leaves_no_task_behind() -> None:
 def test_what_is_trained_is_counted_by_hand() -> None:
     model = AdapterBert(bert(), {"one": 2, "two": 4}, 3)
     each = 2 * 16 * 3 + 3 + 16 + 2 * 16  # both matrices and their biases, a norm
-    assert model.tasks["one"].parameters_of("adapters") == 4 * each + 16 * 2 + 2
-    assert model.tasks["two"].parameters_of("adapters") == 4 * each + 16 * 4 + 4
-    assert model.tasks["two"].parameters_of("alone") == 16 * 4 + 4
+    assert model.tasks["one"].trained == 4 * each + 16 * 2 + 2
+    assert model.tasks["two"].trained == 4 * each + 16 * 4 + 4
+    assert model.tasks["two"].trained_alone == 16 * 4 + 4
     trained = sum(value.numel() for value in model.parameters() if value.requires_grad)
     assert trained == 2 * 4 * each + 2 * (16 * 2 + 2) + 2 * (16 * 4 + 4)
     assert not any(value.requires_grad for value in model.backbone.parameters())
