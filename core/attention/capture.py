@@ -99,7 +99,7 @@ def _maps(given: Inputs, *, vectors: bool) -> dict[MapKind, AttentionMap]:
             attention_layers(checkpoint)  # which says why they cannot be read
         return _returned_maps(given, axes)
     keep = {"pattern", "mask", *(("q", "k", "terms") if vectors else ())}
-    with torch.inference_mode(), through(checkpoint, given.task):
+    with through(checkpoint, given.task):
         recorded = run_text(checkpoint.model, given.tensors, keep, edits=one_prediction(checkpoint))
     return {kind: _map_of(given, recorded, kind, *names) for kind, names in axes.items()}
 
@@ -181,7 +181,7 @@ def _between(
 
 
 def _together(allowed: Sequence[Tensor], rows: slice) -> Bools:
-    """The masks (L or 1, H or 1, Q, K) of all layers, with an axis of length 1 where all layers or heads have the same."""
+    """The masks (L or 1, H or 1, Q, K) of all layers; an axis has length 1 where all layers or heads have the same."""
     shared = all(mask is allowed[0] for mask in allowed)
     layers = [mask[0, :, rows] for mask in (allowed[:1] if shared else allowed)]
     heads = max(len(layer) for layer in layers)

@@ -68,6 +68,8 @@ class _Vocabulary:
     """All special tokens."""
     frame: frozenset[int]
     """Special tokens without the unknown token, which is a word of the text, unless it also begins or ends texts."""
+    unknown: int | None
+    mask: int | None
 
 
 _known: WeakKeyDictionary[transformers.PreTrainedTokenizerBase, _Vocabulary] = WeakKeyDictionary()
@@ -77,7 +79,8 @@ def _vocabulary(tokenizer: transformers.PreTrainedTokenizerBase) -> _Vocabulary:
     if (vocabulary := _known.get(tokenizer)) is None:
         special = frozenset(tokenizer.all_special_ids)
         around = {tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id}
-        vocabulary = _Vocabulary(_style(tokenizer), special, special - ({tokenizer.unk_token_id} - around))
+        unknown, mask = tokenizer.unk_token_id, tokenizer.mask_token_id
+        vocabulary = _Vocabulary(_style(tokenizer), special, special - ({unknown} - around), unknown, mask)
         _known[tokenizer] = vocabulary
     return vocabulary
 
@@ -191,7 +194,8 @@ def describe(
     words: Sequence[int | None] | None = None,
 ) -> tuple[Token, ...]:
     """The tokens of ``ids``; ``offsets`` and ``words`` (word numbers) come from a fast tokenizer."""
-    kind, frame, unknown = _vocabulary(tokenizer).style, _vocabulary(tokenizer).frame, tokenizer.unk_token_id
+    vocabulary = _vocabulary(tokenizer)
+    kind, frame, unknown = vocabulary.style, vocabulary.frame, vocabulary.unknown
     pieces = pieces_of(tokenizer, ids)
     tokens: list[Token] = []
     spans = [(-1, -1)] * len(pieces) if offsets is None else whole_spans(text, offsets)
@@ -221,7 +225,7 @@ def describe(
 
 def special_positions(tokenizer: transformers.PreTrainedTokenizerBase, tokens: Sequence[Token]) -> tuple[int, ...]:
     """The positions of special tokens, but for masks and T5's sentinels, which stand for words of the text."""
-    mask = tokenizer.mask_token_id
+    mask = _vocabulary(tokenizer).mask
     return tuple(
         i
         for i, token in enumerate(tokens)
@@ -251,7 +255,7 @@ def remarks(tokenizer: transformers.PreTrainedTokenizerBase, typed: str, tokens:
     said = []
     if len(typed.strip().splitlines()) > 1:
         said.append("This model reads a line break as a space.")
-    mask = tokenizer.mask_token_id
+    mask = _vocabulary(tokenizer).mask
     typed_marks = (t for t in tokens if t.special and t.end > t.start >= 0)
     for marker in dict.fromkeys(t.piece for t in typed_marks if t.id != mask and not t.piece.startswith(_SENTINEL)):
         said.append(f"“{marker}” is a special token of this model; it reads the mark, not the letters.")

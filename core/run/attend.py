@@ -76,8 +76,8 @@ def attend(
         apart: rows whose query, key and value replace those of the others.
     """
     factor = query.shape[-1] ** -0.5 if scaling is None else scaling
-    product = Product(float(factor), softcap, key.shape[1] < query.shape[1], sinks=s_aux is not None)
-    if product.shared:
+    shared = key.shape[1] < query.shape[1]
+    if shared:
         key, value = (part.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for part in (key, value))
     extra_terms = dict(terms or {})
     run, place = CURRENT.get(), vars(module).get("_attends")
@@ -94,15 +94,14 @@ def attend(
     kind, layers = place
     kind = run.stream or kind
     layer = run.layer_of(module, "attention", layers)
-    query, key, value = (
-        run.at(Site(kind, layer, name), part) for name, part in (("q", query), ("k", key), ("v", value))
-    )
+
+    def at(name: str, tensor: Tensor) -> Tensor:
+        return run.at(Site(kind, layer, name), tensor) if name in run.names else tensor
+
+    query, key, value = at("q", query), at("k", key), at("v", value)
     if apart is not None:
-        apart = Apart(
-            apart.at,
-            *(run.at(Site(kind, layer, f"{name}_global"), part) for name, part in zip("qkv", apart[1:], strict=True)),
-        )
-    run.products[kind, layer] = product
+        apart = Apart(apart.at, at("q_global", apart.query), at("k_global", apart.key), at("v_global", apart.value))
+    run.products[kind, layer] = Product(float(factor), softcap, shared, sinks=s_aux is not None)
     scores = _product(query, key, factor, softcap, apart)
     if run.names.isdisjoint(("terms", "scores")):
         scores = _sum(scores, extra_terms)
@@ -111,8 +110,8 @@ def attend(
         edited = (run.at(Site(kind, layer, f"terms.{name}"), term) for name, term in summands.items())
         scores = run.at(Site(kind, layer, "scores"), sum(edited, start=next(edited))).clone()
     scores = _mask(scores, _seen(run, kind, layer, scores, attention_mask))
-    pattern = run.at(Site(kind, layer, "pattern"), _softmax(scores, s_aux))
-    z = run.at(Site(kind, layer, "z"), _mixed(pattern, value, apart).transpose(1, 2))
+    pattern = at("pattern", _softmax(scores, s_aux))
+    z = at("z", _mixed(pattern, value, apart).transpose(1, 2))
     return z.contiguous(), pattern
 
 
@@ -153,6 +152,8 @@ def _softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:
 
 def _seen(run: Run, kind: Kind, layer: int, scores: Tensor, mask: Tensor | None) -> Tensor | None:
     """The mask of this call after its site, and what a mask adds beside it as the term ``mask``."""
+    if run.names.isdisjoint(("terms", "mask")):
+        return mask
     site, term = Site(kind, layer, "mask"), Site(kind, layer, "terms.mask")
     if mask is not None and mask.dtype != torch.bool and run.keeps(term):
         bias = mask.masked_fill(mask <= MASKED, 0.0)

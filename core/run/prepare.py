@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, wraps
+from functools import cache, wraps
 from typing import Any, Literal, NamedTuple
 
 from core.lazy import Tensor, nn
@@ -104,9 +104,11 @@ def prepare(model: Model, sides: Sequence[Literal["encoder", "decoder"]]) -> Pla
         for stack in plan.stacks:
             odd.install(stack.type, modules[stack.prefix.rstrip(".")].modules())
     for path in {**into, **out}:
-        module = modules[path]
-        vars(module)["_into"], vars(module)["_out"] = (_joined(side.get(path, ())) for side in (into, out))
-        module.__class__ = _with_sites(type(module))
+        module: Any = modules[path]
+        places = tuple(_joined(side.get(path, ())) for side in (into, out))
+        vars(module)["_into"], vars(module)["_out"] = places
+        vars(module)["_sites"] = frozenset(place.name for side in places for place in side)
+        module.__class__ = _with_sites(module.__class__)
     if not plan.layers:
         plan = Plan(stacks, _discovered(discover(model, sides), stacks))
     elif not any(stack.type in odd.MODULES for stack in stacks):
@@ -216,46 +218,40 @@ def _of_stack(plan: Blueprint) -> Iterator[tuple[str, str]]:
     yield "ln_final", plan.final
 
 
-@lru_cache(maxsize=None)
-def _with_sites(module_class: type[nn.Module]) -> type[nn.Module]:
+@cache
+def _with_sites(module_class: type[Any]) -> type[Any]:
     """The subclass of the same name whose first argument and output are sites: the places of its instances."""
 
     @wraps(module_class.forward)
     def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
         run = CURRENT.get()
-        if run is None:
+        if run is None or run.names.isdisjoint(vars(self)["_sites"]):
             return module_class.forward(self, *args, **kwargs)
-        if into := _visited_places(run, self, "_into"):
-            if args:
-                args = (_visited(run, self, into, args[0]), *args[1:])
-            else:
-                name, value = next(iter(kwargs.items()))
-                kwargs[name] = _visited(run, self, into, value)
-        output = module_class.forward(self, *args, **kwargs)
-        out = _visited_places(run, self, "_out")
-        return _left(run, self, out, output) if out else output
+        if args:
+            args = (_visited(run, self, "_into", args[0]), *args[1:])
+        elif kwargs:
+            name, value = next(iter(kwargs.items()))
+            kwargs[name] = _visited(run, self, "_into", value)
+        return _left(run, self, module_class.forward(self, *args, **kwargs))
 
     names = {name: getattr(module_class, name) for name in ("__module__", "__qualname__")}
     return type(module_class.__name__, (module_class,), {"forward": forward, **names})
 
 
-def _visited_places(run: Run, module: nn.Module, side: str) -> list[Place]:
-    """The places of a side of a module that a run records or edits."""
-    return [place for place in vars(module)[side] if place.name in run.names]
-
-
-def _left(run: Run, module: nn.Module, places: Sequence[Place], output: Any) -> Any:
+def _left(run: Run, module: nn.Module, output: Any) -> Any:
     """The output of a module: a tensor, the first of several, or the last state of a base model."""
     if isinstance(output, tuple | list):  # a list of GPT's blocks
-        return type(output)((_visited(run, module, places, output[0]), *output[1:]))
+        return type(output)((_visited(run, module, "_out", output[0]), *output[1:]))
     if hasattr(output, "last_hidden_state"):
-        output.last_hidden_state = _visited(run, module, places, output.last_hidden_state)
+        output.last_hidden_state = _visited(run, module, "_out", output.last_hidden_state)
         return output
-    return _visited(run, module, places, output)
+    return _visited(run, module, "_out", output)
 
 
-def _visited(run: Run, module: nn.Module, places: Sequence[Place], tensor: Tensor) -> Tensor:
-    for kind, layers, name, tokens_first in places:
+def _visited(run: Run, module: nn.Module, side: str, tensor: Tensor) -> Tensor:
+    for kind, layers, name, tokens_first in vars(module)[side]:
+        if name not in run.names:
+            continue
         site = Site(run.stream or kind, run.layer_of(module, name, layers), name)
         if run.wants(site):
             rows_first = run.at(site, tensor.transpose(0, 1) if tokens_first else tensor)
