@@ -46,6 +46,15 @@ def test_every_head_of_the_model_is_a_table() -> None:
     assert set(table["attention"]) == {"encoder", "decoder", "cross"}
 
 
+@pytest.mark.parametrize(
+    ("model", "said"), [("atlas-adapter-bert", "its encoder without adapters"), ("atlas-xlnet", "share their heads")]
+)
+def test_what_else_the_scores_of_a_model_are_of_is_said(model: str, said: str) -> None:
+    at = page(tab="roles", model=model)
+    assert said in shown(at)
+    assert said not in shown(page(tab="roles"))
+
+
 def test_links_of_grammar_and_of_every_head_lead_to_roles() -> None:
     old = {"tab": "grammar", "model": "atlas-bert", "relation": "det", "treebank": "ud-english"}
     new = {"tab": "roles", "model": "atlas-bert", "role": "det", "treebank": "ud-english"}

@@ -24,7 +24,7 @@ from core.table import Table
 from core.ui.attention.setup import draw_model
 from core.ui.glossary import info, markdown
 from core.ui.links import page_link
-from core.ui.page import accent, theme
+from core.ui.page import accent, plain, theme
 from core.ui.panel import Panel, offer_table
 from core.ui.param import Choice
 from core.ui.section import Section, View
@@ -87,6 +87,9 @@ def roles(view: View) -> None:
     offer_table(state, heads_table(rows([spec])), words.label("table"), f"{spec.slug}-heads")
     with st.expander(words.label("counted")):
         view.note("Source")
+        for ability in spec.family.offers:
+            if words.has(part := f"Source: {ability}"):
+                view.note(part, model=plain(spec.name))
 
 
 def _scores(spec: CheckpointSpec) -> dict[str, Grid]:
