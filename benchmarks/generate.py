@@ -26,8 +26,10 @@ from _harness import Comparison, compare, report
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.language import segments
-from core.language.decoding.reader import Start
 from core.language.generate import steps as decode
+from core.language.inputs import one_text
+from core.language.inputs import pair as two_stacks
+from core.language.tokens import describe
 from core.language.types import Decoding
 
 PROMPT = "Once upon a time there was a little girl who lived in a house near the river. One day"
@@ -66,9 +68,11 @@ def pair(checkpoint: Checkpoint, decoding: Decoding, settings: dict[str, Any]) -
         settings = settings | {"use_cache": False}
     rewriting = bool(model.config.is_encoder_decoder)
     start = [model.generation_config.decoder_start_token_id or 0] if rewriting else ids
+    tokens = describe(checkpoint.tokenizer, ids)
+    begun = two_stacks(checkpoint, tokens, start) if rewriting else one_text(checkpoint, tokens)
 
     def ours() -> Any:
-        steps = list(decode(checkpoint, Start(tuple(start), tuple(ids) if rewriting else None), decoding))
+        steps = list(decode(begun, decoding))
         assert len(steps) == TOKENS, len(steps)
 
     def theirs() -> Any:

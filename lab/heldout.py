@@ -24,10 +24,11 @@ import numpy as np
 
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint, Feature
-from core.language import adapters, bilingual, permuted, replaced, translate
+from core.language import adapters, bilingual, permuted, replaced
 from core.language.decoding.reader import end_ids
 from core.language.inputs import pair
 from core.language.noise import NOISES, noisy
+from core.language.starts import prepare
 from core.language.tasks import Task, tasks
 from core.language.tokens import max_tokens
 from core.lazy import Tensor, torch
@@ -174,7 +175,7 @@ def _outputs(checkpoint: Checkpoint) -> Iterator[Pass]:
     (end, *_) = end_ids(checkpoint.model)
     for task in tasks(checkpoint):
         for source, target in pairs(checkpoint, task):
-            made = translate.prepare(checkpoint, source, task.slug)
+            made = prepare(checkpoint, source, task.slug)
             answer = [*token_ids(checkpoint, target), end]
             inputs = pair(checkpoint, made.source, made.ids, answer)
             yield Pass(inputs.tensors, torch.tensor(inputs.positions), torch.tensor(answer))

@@ -33,7 +33,7 @@ from core.attention.tokens import Membership, belonging, word_weights
 from core.attention.trace import AttentionMap, AttentionTrace, frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable
-from core.language import translate
+from core.language import starts, translate
 from core.language.fill_mask import translate_masks
 from core.language.inputs import Inputs, pair
 from core.language.makers import MAX_GENERATED, inputs
@@ -198,9 +198,9 @@ def maps_over_words(checkpoint: Checkpoint, text: str, task: str, answer: str) -
     tokenizer = checkpoint.tokenizer
     words, answer_words = words_of(text), split(answer)
     _check_offsets(checkpoint, able=tokenizer.is_fast)
-    made = translate.prepare(checkpoint, clean(text, MAX_CHARS), task)
+    made = starts.prepare(checkpoint, clean(text, MAX_CHARS), task)
     columns = belonging([word.start for word in words], made.source)
-    tokens = translate.answer_tokens(made, answer)
+    tokens = starts.answer_tokens(made, answer)
     rows = belonging([word.start for word in answer_words], tokens)
     _check_offsets(checkpoint, able=bool(columns.any() and (rows.any() or not answer_words)))
     trace = trace_of(pair(checkpoint, made.source, made.ids, [token.id for token in tokens]))

@@ -44,7 +44,7 @@ def caches(model: Model) -> bool:
     return has_memory(model) or ("past_key_values" in inspect.signature(model.forward).parameters and not own_state)
 
 
-def bytes_a_token(model: Model, ids: Sequence[int], source: Sequence[int] | None = None) -> int | None:
+def bytes_a_token(model: Model, ids: Sequence[int], source: Sequence[int] = ()) -> int | None:
     """Bytes of keys and values per token, measured in the decoder's cache.
 
     None without a cache, and for a model with a segment memory, whose size is bounded.

@@ -23,7 +23,7 @@ from core.efficiency.buckets import compute_buckets
 from core.language import adapters, bilingual, codes
 from core.language.decoding.search import tree
 from core.language.fill_mask import fill_mask
-from core.language.generate import generate, steps, steps_along, steps_in_batch
+from core.language.generate import generate, steps_along, steps_in_batch
 from core.language.losses import losses
 from core.language.permuted import follow
 from core.language.segments import compare
@@ -93,7 +93,7 @@ TASKS = {
         (ablate_heads, rank_heads, score_components, predict_without_components),
         (overview, block, predictions_by_layer, trajectory),
         (fill_mask, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),
-        (generate, steps, steps_along, steps_in_batch, tree, align, rewrite, translate_along),
+        (generate, steps_along, steps_in_batch, tree, align, rewrite, translate_along),
         (input_embeddings, distance_terms, rotary_vectors, score_terms, read_states, compute_buckets),
     )
     for compute in topic

@@ -24,16 +24,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.checkpoints.spec import Checkpoint
-from core.errors import InputTooLong, OutOfRange
-from core.language.codes import codes_of
-from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids, end_ids
+from core.errors import OutOfRange
+from core.language import starts
+from core.language.decoding.reader import Reader, ban_tokens, banned_ids, budget, end_ids
 from core.language.decoding.rules import check, end_reason, pick
 from core.language.decoding.search import beam_steps
-from core.language.text import clean
-from core.language.tokens import Wording, describe, max_tokens, tokenize
-from core.language.types import Decoding, GenerationStep, Token
-
-MAX_CHARS = 5_000
+from core.language.inputs import Inputs
+from core.language.tokens import Wording
+from core.language.types import Decoding, GenerationStep
 
 
 def generate(
@@ -52,41 +50,42 @@ def generate(
     :raises InputTooLong: the prompt leaves no position for a new token.
     :raises OutOfRange: a setting or a forced token is out of range.
     """
-    return steps(checkpoint, prompted(checkpoint, prompt, code), decoding or Decoding(), forced=forced)
+    return steps(starts.prompt(checkpoint, prompt, code), decoding or Decoding(), forced=forced)
 
 
-def steps(
-    checkpoint: Checkpoint,
-    start: Start,
-    decoding: Decoding,
-    *,
-    forced: Sequence[int] = (),
-) -> Iterator[GenerationStep]:
+def steps(start: Inputs, decoding: Decoding, *, forced: Sequence[int] = ()) -> Iterator[GenerationStep]:
     """Generate after ``start``, step by step, until the end token, the length, or the last position.
 
     :param forced: ids of the first tokens, chosen by the visitor.
     :raises OutOfRange: a setting or a forced id is out of range.
     """
     check(decoding)
-    size = int(checkpoint.model.config.get_text_config(decoder=True).vocab_size)
+    size = int(start.checkpoint.model.config.get_text_config(decoder=True).vocab_size)
     for token_id in forced:
         if not 0 <= token_id < size:
             raise OutOfRange(f"There is no token {token_id}: the vocabulary has ids 0 to {size - 1:,}.")
     if decoding.strategy == "beam":
-        return beam_steps(checkpoint, start, decoding, forced)
-    return (step for _, step in _rows(checkpoint, start, (decoding,), forced))
+        return beam_steps(start, decoding, forced)
+    return (step for _, step in _rows(start, (decoding,), forced))
 
 
-def steps_along(checkpoint: Checkpoint, start: Start, ids: Sequence[int]) -> tuple[GenerationStep, ...]:
-    """The steps of a finished text ``ids``, with the spreads, which beam search lacks."""
+def steps_along(
+    checkpoint: Checkpoint, text: str, ids: Sequence[int], task: str | None = None
+) -> tuple[GenerationStep, ...]:
+    """The steps of ``ids``, generated after ``text``, with the spreads, which beam search lacks."""
     if not ids:
         return ()
-    return tuple(steps(checkpoint, start, Decoding(max_new_tokens=len(ids)), forced=ids))
+    return tuple(steps(starts.start(checkpoint, text, task), Decoding(max_new_tokens=len(ids)), forced=ids))
 
 
 def steps_in_batch(
-    checkpoint: Checkpoint, start: Start, decodings: Sequence[Decoding]
+    checkpoint: Checkpoint, text: str, decodings: Sequence[Decoding], task: str | None = None
 ) -> Iterator[tuple[int, GenerationStep]]:
+    """:func:`batch` after ``text``, a prompt or a source."""
+    return batch(starts.start(checkpoint, text, task), decodings)
+
+
+def batch(start: Inputs, decodings: Sequence[Decoding]) -> Iterator[tuple[int, GenerationStep]]:
     """Generate with several decodings in one batch: (number of the decoding, its next step).
 
     Raises:
@@ -96,39 +95,38 @@ def steps_in_batch(
         check(decoding)
         if decoding.strategy == "beam":
             raise OutOfRange("Beam search runs alone.")
-    return _rows(checkpoint, start, decodings)
+    return _rows(start, decodings)
 
 
 def _rows(
-    checkpoint: Checkpoint,
-    start: Start,
+    start: Inputs,
     decodings: Sequence[Decoding],
     forced: Sequence[int] = (),
 ) -> Iterator[tuple[int, GenerationStep]]:
     from torch import tensor
 
-    model = checkpoint.model
-    reader, wording = Reader(model, start.source), Wording(checkpoint.tokenizer)
+    model, prompt = start.checkpoint.model, start.ids
+    reader, wording = Reader(model, start.source_ids), Wording(start.checkpoint.tokenizer)
     ends, banned = end_ids(model), banned_ids(model)
-    budgets = [start.budget(decoding) for decoding in decodings]
-    feed = tensor([start.prompt], device=model.device)
-    live = [row for row, (budget, _) in enumerate(budgets) if budget > 0]
+    budgets = [budget(start, decoding) for decoding in decodings]
+    feed = tensor([prompt], device=model.device)
+    live = [row for row, (most, _) in enumerate(budgets) if most > 0]
     generated: list[tuple[int, ...]] = [() for _ in decodings]
     index = 0
-    forced_scores = reader.read_each(tensor([[*start.prompt, *forced[:-1]]], device=model.device), len(forced))
+    forced_scores = reader.read_each(tensor([[*prompt, *forced[:-1]]], device=model.device), len(forced))
     while live:
         # one row at first, then one for each text
         scores = ban_tokens(next(forced_scores) if index < len(forced) else reader.next_logits(feed), banned)
         forced_id = forced[index] if index < len(forced) else None
         running: list[int] = []
         for number, row in enumerate(live):
-            budget, full = budgets[row]
+            most, full = budgets[row]
             row_scores = scores[number if index else 0]
-            before = (*start.prompt, *generated[row])
+            before = (*prompt, *generated[row])
             token, others, spread = pick(row_scores, decodings[row], index, forced_id, wording, before)
             generated[row] = (*generated[row], token.id)
             text = wording.text(generated[row])
-            reason = end_reason(token.id, text, decodings[row], ends, full if index + 1 >= budget else "")
+            reason = end_reason(token.id, text, decodings[row], ends, full if index + 1 >= most else "")
             if not reason:
                 running.append(number)
             yield (
@@ -152,43 +150,6 @@ def _rows(
         live = [live[number] for number in running]
         feed = tensor([[generated[row][-1]] for row in live], device=model.device)
         index += 1
-
-
-def prompted(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> Start:
-    """The start of a continuation of ``prompt``; raises what `prompt_ids` raises."""
-    ids, limit = prompt_ids(checkpoint, prompt, code), max_tokens(checkpoint)
-    return Start(ids, room=None if limit is None else limit - len(ids))
-
-
-def prompt_ids(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> tuple[int, ...]:
-    """The ids of :func:`prompt_tokens`."""
-    return tuple(token.id for token in prompt_tokens(checkpoint, prompt, code))
-
-
-def prompt_tokens(checkpoint: Checkpoint, prompt: str, code: str | None = None) -> tuple[Token, ...]:
-    """The tokens of a prompt that leaves a position for a new token.
-
-    A checkpoint with control codes needs one: ``code``, else the code at the start of the prompt, else the first of the
-    card.
-    """
-    checkpoint.spec.demand("continues", "A prompt")
-    text = clean(prompt, MAX_CHARS, newlines=True)
-    tokenizer = checkpoint.tokenizer
-    tokens = list(tokenize(checkpoint, text))
-    if len(tokens) > 1 and tokens[-1].id == tokenizer.eos_token_id:
-        tokens.pop()  # some tokenizers add an end token, and a finished text is not continued
-    if codes := codes_of(checkpoint):
-        if code is not None and code not in codes:
-            raise OutOfRange(f"{checkpoint.spec.name} has no code “{code}”. Its codes: {', '.join(codes)}.")
-        typed = tokens.pop(0).id if tokens[0].id in codes.values() else next(iter(codes.values()))
-        tokens[:0] = describe(tokenizer, [typed if code is None else codes[code]])
-    limit = max_tokens(checkpoint)
-    if limit is not None and len(tokens) >= limit:
-        raise InputTooLong(
-            f"This prompt has {len(tokens):,} tokens; {checkpoint.spec.name} has positions for {limit:,}, prompt and "
-            f"continuation together. A prompt of about {limit // 2:,} words or fewer works."
-        )
-    return tuple(tokens)
 
 
 def repetition(ids: Sequence[int], n: int = 3) -> float:

@@ -46,6 +46,11 @@ class Inputs:
         return tuple(token.id for token in self.tokens)
 
     @property
+    def source_ids(self) -> tuple[int, ...]:
+        """Those of ``source``."""
+        return tuple(token.id for token in self.source)
+
+    @property
     def position(self) -> int:
         """The first predicted position; 0 where the head reads all tokens."""
         return self.positions[0] if self.positions else 0

@@ -15,9 +15,8 @@ from dataclasses import replace
 from core.checkpoints.families import Kind
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language import adapters, translate
+from core.language import adapters, starts, translate
 from core.language.fill_mask import MAX_CHARS, ask_masks, prepare, translate_masks
-from core.language.generate import prompt_tokens
 from core.language.inputs import Inputs, one_text, pair
 from core.language.replaced import detector_probabilities
 from core.language.segments import SEGMENT, has_memory
@@ -147,15 +146,14 @@ def _detected(checkpoint: Checkpoint, text: str, task: str | None, step: int | N
 
 
 def _prompt(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
-    tokens = prompt_tokens(checkpoint, text)
-    return one_text(checkpoint, tokens, [len(tokens) - 1], clean(text, newlines=True))
+    return starts.prompt(checkpoint, text)
 
 
 def _with_output(checkpoint: Checkpoint, text: str, task: str | None, step: int | None, target: str | None) -> Inputs:
-    made = translate.prepare(checkpoint, text, task)
+    made = starts.prepare(checkpoint, text, task)
     check_size(checkpoint, len(made.source))
     if target is not None:
-        ids = [token.id for token in translate.answer_tokens(made, target)]
+        ids = [token.id for token in starts.answer_tokens(made, target)]
         return pair(checkpoint, made.source, made.ids, ids, made.text)
     most = settings().max_attention_tokens
     if step is not None and not 0 <= step < most:

@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
-from core.language.decoding.reader import Start
-from core.language.generate import prompt_ids, steps_along
+from core.language.decoding.reader import room
+from core.language.generate import steps_along
+from core.language.inputs import Inputs
+from core.language.starts import start
 from core.language.text import clean
 from core.words import counted, visible
 
@@ -107,32 +109,33 @@ def rewarded(lines: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
     return tuple(texts), tuple(rewards)
 
 
-def score(checkpoint: Checkpoint, start: Start, prompt: str, texts: Sequence[str]) -> tuple[Candidate, ...]:
+def score(checkpoint: Checkpoint, prompt: str, texts: Sequence[str]) -> tuple[Candidate, ...]:
     """Each text after the prompt, of an encoder-decoder after the start of its output.
 
     Raises:
         InputTooLong: a text does not fit behind the prompt.
     """
-    scored = []
+    begun, scored = start(checkpoint, prompt), []
+    most = room(begun)
     for text in texts:
-        ids = _continuation(checkpoint, start, prompt, text)
-        if start.room is not None and len(ids) > start.room:
+        ids = _continuation(begun, prompt, text)
+        if most is not None and len(ids) > most:
             raise InputTooLong(
-                f"“{text[:40]}” does not fit behind the prompt: there is room for {counted(start.room, 'token')}."
+                f"“{text[:40]}” does not fit behind the prompt: there is room for {counted(most, 'token')}."
             )
-        steps = steps_along(checkpoint, start, ids)
+        steps = steps_along(checkpoint, prompt, ids)
         logs = tuple(-math.log(2) * step.spread.surprisal for step in steps if step.spread)
         scored.append(Candidate(text, tuple(visible(step.token.text) for step in steps), logs))
     return tuple(scored)
 
 
-def _continuation(checkpoint: Checkpoint, start: Start, prompt: str, text: str) -> tuple[int, ...]:
+def _continuation(begun: Inputs, prompt: str, text: str) -> tuple[int, ...]:
     """The tokens of a text as they follow the prompt, with a space between."""
-    if start.source is None:
-        ids = prompt_ids(checkpoint, f"{prompt} {text}")
-        if ids[: len(start.prompt)] == start.prompt:
-            return ids[len(start.prompt) :]
-    return tuple(checkpoint.tokenizer(f" {text}", add_special_tokens=False, verbose=False)["input_ids"])
+    if not begun.source:
+        ids = start(begun.checkpoint, f"{prompt} {text}").ids
+        if ids[: len(begun.ids)] == begun.ids:
+            return ids[len(begun.ids) :]
+    return tuple(begun.checkpoint.tokenizer(f" {text}", add_special_tokens=False, verbose=False)["input_ids"])
 
 
 def policy(logs: Sequence[float], rewards: Sequence[float], beta: float) -> Policy:

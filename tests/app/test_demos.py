@@ -17,7 +17,7 @@ from core.errors import InputTooLong
 from core.language.bilingual import prepare as prepare_pair
 from core.language.fill_mask import fill_mask
 from core.language.noise import characters, noisy, tokenize_both
-from core.language.translate import prepare
+from core.language.starts import prepare
 from core.ui.chips import Clicked
 from core.ui.demos.buckets import SAMPLE
 from core.ui.demos.orders import SAMPLES

@@ -13,11 +13,10 @@ from streamlit.testing.v1 import AppTest
 from core import checkpoints, session
 from core.checkpoints.spec import Checkpoint
 from core.language.decoding import reader as one_step
-from core.language.decoding.reader import Start
 from core.language.decoding.search import tree
-from core.language.generate import prompt_ids, steps_in_batch
+from core.language.generate import steps_in_batch
+from core.language.starts import start
 from core.language.tasks import tasks
-from core.language.translate import start
 from core.language.types import Decoding
 from core.ui.generation.setup import PROMPT
 from core.ui.section import pages
@@ -129,13 +128,13 @@ def test_settings_change_the_texts() -> None:
 @pytest.mark.parametrize("spec", WRITERS, ids=lambda spec: spec.slug)
 def test_every_model_generates_side_by_side_in_beams_and_step_by_step(spec: Any) -> None:
     checkpoint = session.checkpoint(spec.slug)
-    begun = start(checkpoint, PROMPT, tasks(checkpoint)[0].slug if spec.kind == "seq2seq-lm" else None)
+    task = tasks(checkpoint)[0].slug if spec.kind == "seq2seq-lm" else None
     ways = [Decoding(max_new_tokens=6), Decoding("sample", top_k=20, max_new_tokens=6)]
-    assert {row for row, _ in steps_in_batch(checkpoint, begun, ways)} == {0, 1}
-    chances = [row.after for row in one_step.apply_at(checkpoint, begun, [], "top_k", 3.0).rows]
+    assert {row for row, _ in steps_in_batch(checkpoint, PROMPT, ways, task)} == {0, 1}
+    chances = [row.after for row in one_step.apply_at(start(checkpoint, PROMPT, task), [], "top_k", 3.0).rows]
     assert sum(chance > 0 for chance in chances) == 3
     assert sum(chances) == pytest.approx(1, abs=1e-5)
-    assert 1 <= len(tree(checkpoint, begun, Decoding("beam", beams=2, max_new_tokens=4)).rows) <= 4
+    assert 1 <= len(tree(checkpoint, PROMPT, Decoding("beam", beams=2, max_new_tokens=4), task).rows) <= 4
 
 
 @pytest.mark.parametrize("section", ["side", "beam"])
@@ -243,14 +242,13 @@ def drafted_text(at: AppTest) -> str:
 @pytest.mark.parametrize("settings", [{"penalty": "1.5", "norepeat": "2"}, {"stop": "girl"}])
 def test_a_draft_follows_the_settings_as_greedy_decoding_does(settings: dict[str, str]) -> None:
     at = opened(tab="draft", length="20", **settings)
-    begun = Start(prompt_ids(writer(), PROMPT), None, None)
     decoding = Decoding(
         max_new_tokens=20,
         penalty=float(settings.get("penalty", 1)),
         no_repeat=int(settings.get("norepeat", 0)),
         stop=tuple(settings.get("stop", "").splitlines()),
     )
-    *_, (_, last) = steps_in_batch(writer(), begun, [decoding])
+    *_, (_, last) = steps_in_batch(writer(), PROMPT, [decoding])
     assert drafted_text(at).strip() == last.text.strip().replace("\n", "⏎")
     assert ("ends with a stop string" in shown(at)) == ("stop" in settings)
 

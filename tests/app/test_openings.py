@@ -14,7 +14,6 @@ from core.finetuning import record, words
 from core.finetuning.examples import TEN, ready
 from core.language.decoding.search import tree
 from core.language.tokens import tokenize
-from core.language.translate import start
 from core.language.types import Decoding
 from core.objectives import sentinels
 from core.ui.architectures import ROLE, SENTENCE
@@ -55,9 +54,9 @@ def test_three_architectures_open_with_weight_on_both_sides_only_where_there_is_
 
 def test_beam_search_opens_with_a_text_more_probable_than_that_of_greedy_decoding() -> None:
     checkpoint = checkpoints.load(checkpoints.first("generation")[0])
-    begun = start(checkpoint, content("generation", "beam").label("prompt"), None)
+    prompt = content("generation", "beam").label("prompt")
     beam, greedy = (
-        tree(checkpoint, begun, Decoding(strategy="beam", beams=beams, max_new_tokens=DEPTH.default))
+        tree(checkpoint, prompt, Decoding(strategy="beam", beams=beams, max_new_tokens=DEPTH.default))
         for beams in (BEAMS.default, 1)
     )
     assert (beam.results[0][2], greedy.results[0][2]) == (pytest.approx(-9.1, abs=0.1), pytest.approx(-12.0, abs=0.1))

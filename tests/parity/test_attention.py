@@ -18,9 +18,9 @@ from core.attention.word_maps import generate_answer, maps_over_words
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable
 from core.language.inputs import pair
+from core.language.starts import prepare, start_token
 from core.language.tasks import tasks
 from core.language.tokens import describe, own_language
-from core.language.translate import prepare, start_token
 from tests import tiny, tinyfamilies
 from tests.attention_pages import data_of
 from tests.library import library_model

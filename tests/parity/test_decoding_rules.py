@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from transformers import GenerationConfig, GPT2Config, GPT2LMHeadModel
 
-from core.checkpoints.spec import Checkpoint
 from core.language.decoding import rules
-from core.language.decoding.reader import Start, apply_at, scores_at, summarize_rules
-from core.language.decoding.search import tree
-from core.language.generate import steps, steps_along, steps_in_batch
+from core.language.decoding.reader import apply_at, scores_at, summarize_rules
+from core.language.decoding.search import grow
+from core.language.generate import batch, steps
 from core.language.types import Decoding
 from tests import tiny
 from tests.parity.test_generate import CASES as KINDS
-from tests.parity.test_generate import PROMPT, library_best, library_ids, random_checkpoint, unpadded
+from tests.parity.test_generate import PROMPT, begun, library_best, library_ids, random_checkpoint, unpadded
 
 SIZE = 97
 CASES: dict[rules.Rule, list[float]] = {
@@ -82,12 +81,6 @@ def processors(on: dict[Any, float]) -> Any:
 MODEL = GPT2LMHeadModel(GPT2Config(vocab_size=SIZE, n_embd=8, n_layer=1, n_head=1, n_positions=8))
 
 
-def begun(checkpoint: Checkpoint, rewriting: bool) -> Start:
-    if rewriting:
-        return Start((checkpoint.model.generation_config.decoder_start_token_id,), PROMPT, None)
-    return Start(PROMPT, None, None)
-
-
 @pytest.mark.parametrize(("name", "rewriting"), KINDS)
 @pytest.mark.parametrize(("penalty", "no_repeat"), [(1.5, 0), (1.3, 3)])
 @pytest.mark.parametrize("beams", [1, 3])
@@ -96,7 +89,7 @@ def test_penalty_and_ban(name: str, rewriting: bool, penalty: float, no_repeat: 
     decoding = Decoding(
         "beam" if beams > 1 else "greedy", beams=beams, penalty=penalty, no_repeat=no_repeat, max_new_tokens=12
     )
-    *_, ours = steps(checkpoint, begun(checkpoint, rewriting), decoding)
+    *_, ours = steps(begun(checkpoint, rewriting), decoding)
     assert ours.ids in library_best(
         checkpoint,
         rewriting,
@@ -114,7 +107,7 @@ def test_length_penalty(alpha: float) -> None:
     result = set()
     for seed in range(4):
         checkpoint = random_checkpoint("gpt2", seed, ends)
-        ours = tree(checkpoint, begun(checkpoint, False), Decoding("beam", length_penalty=alpha, max_new_tokens=10))
+        ours = grow(begun(checkpoint, False), Decoding("beam", length_penalty=alpha, max_new_tokens=10))
         theirs = library_ids(checkpoint, False, do_sample=False, num_beams=4, length_penalty=alpha, max_new_tokens=10)
         assert ours.ids == unpadded(theirs, ends)
         result.add(len(ours.ids))
@@ -126,10 +119,10 @@ def test_stop_texts(beams: int) -> None:
     stopped = 0
     for seed in range(4):
         checkpoint = random_checkpoint("gpt2", seed, None)
-        *_, free = steps(checkpoint, begun(checkpoint, False), Decoding(max_new_tokens=16))
+        *_, free = steps(begun(checkpoint, False), Decoding(max_new_tokens=16))
         stop = next((c for c in free.text[3:] if c.isascii() and c.isprintable()), "e")
         decoding = Decoding("beam" if beams > 1 else "greedy", beams=beams, max_new_tokens=16, stop=(stop,))
-        *_, ours = steps(checkpoint, begun(checkpoint, False), decoding)
+        *_, ours = steps(begun(checkpoint, False), decoding)
         theirs = library_ids(
             checkpoint,
             False,
@@ -162,10 +155,10 @@ def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) 
     checkpoint = random_checkpoint(name, 1, [7, 40, 41])
     start = begun(checkpoint, rewriting)
     rows: dict[int, list[Any]] = {}
-    for row, step in steps_in_batch(checkpoint, start, ROWS):
+    for row, step in batch(start, ROWS):
         rows.setdefault(row, []).append(step)
     for row, decoding in enumerate(ROWS):
-        single = list(steps(checkpoint, start, decoding))
+        single = list(steps(start, decoding))
         assert [s.ids for s in rows[row]] == [s.ids for s in single]
         assert rows[row][-1].reason == single[-1].reason != ""
         for first, other in zip(rows[row], single, strict=True):
@@ -175,10 +168,10 @@ def test_rows_of_a_batch_are_what_each_writes_alone(name: str, rewriting: bool) 
 
 
 def test_a_row_stops_at_the_last_position() -> None:
-    checkpoint = random_checkpoint("gpt2", 0, None)
-    *_, (_, last) = steps_in_batch(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=9)])
+    start = begun(random_checkpoint("gpt2", 0, None, n_positions=len(PROMPT) + 6), False)
+    *_, (_, last) = batch(start, [Decoding(max_new_tokens=9)])
     assert (len(last.ids), last.reason) == (6, "positions")
-    *_, (_, last) = steps_in_batch(checkpoint, Start(PROMPT, None, 6), [Decoding(max_new_tokens=6)])
+    *_, (_, last) = batch(start, [Decoding(max_new_tokens=6)])
     assert last.reason == "length"
 
 
@@ -202,9 +195,7 @@ def test_the_inspected_step_has_the_probabilities_of_generate() -> None:
     )
     ids = out.sequences[0, len(PROMPT) :].tolist()
     for step, scores in enumerate(out.scores):
-        result = apply_at(
-            checkpoint, start, ids[:step], "top_p", 0.9, [("top_k", 30), ("temperature", 0.7), ("penalty", 1.3)], 200
-        )
+        result = apply_at(start, ids[:step], "top_p", 0.9, [("top_k", 30), ("temperature", 0.7), ("penalty", 1.3)], 200)
         expected = scores[0].softmax(-1)
         for row in result.rows:
             assert row.after == pytest.approx(float(expected[row.id]), abs=1e-5)
@@ -216,11 +207,11 @@ def test_the_inspected_step_has_the_probabilities_of_generate() -> None:
 def test_rules_by_themselves_and_the_rest_of_the_vocabulary() -> None:
     checkpoint = random_checkpoint("gpt2", 2)
     start = begun(checkpoint, False)
-    probabilities = scores_at(checkpoint, start, (5, 6)).softmax(-1)
-    (cut,) = summarize_rules(checkpoint, start, (5, 6), [("top_k", 10)])
+    probabilities = scores_at(start, (5, 6)).softmax(-1)
+    (cut,) = summarize_rules(start, (5, 6), [("top_k", 10)])
     assert (cut.remaining, cut.of) == (10, 120)
     assert cut.mass == pytest.approx(float(probabilities.topk(10).values.sum()), abs=1e-5)
-    result = apply_at(checkpoint, start, (5, 6), "top_k", 10, count=7)
+    result = apply_at(start, (5, 6), "top_k", 10, count=7)
     assert [row.reached for row in result.rows] == pytest.approx(
         probabilities.topk(7).values.cumsum(0).tolist(), abs=1e-5
     )
@@ -233,7 +224,7 @@ def test_rules_by_themselves_and_the_rest_of_the_vocabulary() -> None:
 def test_the_tree_holds_the_search(beams: int) -> None:
     checkpoint = random_checkpoint("gpt2", 1, [7, *range(30, 50)])
     start = begun(checkpoint, False)
-    grown = tree(checkpoint, start, Decoding("beam", beams=beams, max_new_tokens=8))
+    grown = grow(start, Decoding("beam", beams=beams, max_new_tokens=8))
     theirs = library_ids(checkpoint, False, do_sample=False, num_beams=beams, max_new_tokens=8)
     assert grown.ids == unpadded(theirs, [7, *range(30, 50)])
     names = {(): 0.0}
@@ -248,7 +239,7 @@ def test_the_tree_holds_the_search(beams: int) -> None:
     assert [node.ids for row in grown.rows for node in row if node.best] == [
         grown.ids[: n + 1] for n in range(len(grown.ids))
     ]
-    replayed = steps_along(checkpoint, start, grown.ids)
+    replayed = steps(start, Decoding(max_new_tokens=len(grown.ids)), forced=grown.ids)
     score = sum(-step.spread.surprisal for step in replayed if step.spread) * torch.log(torch.tensor(2.0)).item()
     best = next(node for row in grown.rows for node in row if node.ids == grown.ids)
     assert best.score == pytest.approx(score, abs=1e-3)

@@ -14,7 +14,6 @@ from core.engine import checkpoint
 from core.engine.tasks import TASKS
 from core.language import translate
 from core.language.fill_mask import prepare
-from core.language.generate import prompted
 from core.language.types import Decoding
 from core.objectives.example import Cell, Example
 from tests.unit.test_engine import same
@@ -67,14 +66,13 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
         lambda _: ("The cat sleeps.", "Le chat dort.", (2,)),
     ),
     "language.codes.classify": ("atlas-ctrl", lambda _: (SENTENCE,)),
-    "language.decoding.search.tree": ("atlas-gpt-2", lambda model: (prompted(model, SENTENCE), BEAM)),
+    "language.decoding.search.tree": ("atlas-gpt-2", lambda _: (SENTENCE, BEAM)),
     "language.fill_mask.fill_mask": ("minilm", lambda _: (MASKED, 7, (2,))),
-    "language.generate.steps_along": ("atlas-gpt-2", lambda model: (prompted(model, SENTENCE), (11, 12, 13))),
+    "language.generate.steps_along": ("atlas-gpt-2", lambda _: (SENTENCE, (11, 12, 13))),
     "language.generate.generate": ("atlas-llama", lambda _: (SENTENCE, SAMPLE)),
-    "language.generate.steps": ("atlas-gpt-2", lambda model: (prompted(model, SENTENCE), BEAM)),
     "language.generate.steps_in_batch": (
         "atlas-gpt-2",
-        lambda model: (prompted(model, SENTENCE), [SAMPLE, Decoding()]),
+        lambda _: (SENTENCE, [SAMPLE, Decoding()]),
     ),
     "language.losses.losses": ("atlas-bert", lambda model: (_example(model), "masks")),
     "language.permuted.follow": ("atlas-xlnet", lambda _: (SENTENCE, (2, 3))),

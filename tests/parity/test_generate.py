@@ -12,10 +12,10 @@ import torch
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable, OutOfRange
 from core.language.decoding.draft import Drafted, Round, bits, expected, generate_with_draft, plain, until
-from core.language.decoding.reader import Start
 from core.language.decoding.rules import apply
-from core.language.generate import generate, prompted, steps, steps_along, steps_in_batch
-from core.language.tokens import Wording
+from core.language.generate import batch, generate, steps, steps_along
+from core.language.inputs import Inputs, one_text, pair
+from core.language.tokens import Wording, describe
 from core.language.types import Decoding, GenerationStep
 from tests import tiny, tinyfamilies
 
@@ -72,11 +72,15 @@ def library_best(
     return {text for text, score in zip(texts, scores, strict=True) if score >= scores[0] - 1e-6 * abs(scores[0])}
 
 
-def _ours(checkpoint: Checkpoint, rewriting: bool, decoding: Decoding, **settings: Any) -> list[Any]:
+def begun(checkpoint: Checkpoint, rewriting: bool) -> Inputs:
+    tokens = describe(checkpoint.tokenizer, PROMPT)
     if rewriting:
-        start = checkpoint.model.generation_config.decoder_start_token_id
-        return list(steps(checkpoint, Start((start,), PROMPT), decoding, **settings))
-    return list(steps(checkpoint, Start(PROMPT), decoding, **settings))
+        return pair(checkpoint, tokens, [checkpoint.model.generation_config.decoder_start_token_id])
+    return one_text(checkpoint, tokens)
+
+
+def _ours(checkpoint: Checkpoint, rewriting: bool, decoding: Decoding, **settings: Any) -> list[Any]:
+    return list(steps(begun(checkpoint, rewriting), decoding, **settings))
 
 
 def unpadded(ids: list[int], ends: list[int] | None) -> tuple[int, ...]:
@@ -153,7 +157,7 @@ def test_a_prompt_of_text_and_its_replay() -> None:
     checkpoint.model.resize_token_embeddings(len(checkpoint.tokenizer))
     prompt = "Once upon a time"
     beam = list(generate(checkpoint, prompt, Decoding(strategy="beam", beams=3, max_new_tokens=6)))
-    again = steps_along(checkpoint, prompted(checkpoint, prompt), beam[-1].ids)
+    again = steps_along(checkpoint, prompt, beam[-1].ids)
     assert again[-1].ids == beam[-1].ids
 
 
@@ -195,9 +199,8 @@ def test_greedy_text_is_the_same_and_rounds_add_up(ahead: int, ends: int | None)
 
 def alone(large: Checkpoint, length: int, **rules: Any) -> tuple[GenerationStep, ...]:
     """The same settings by this project's own loop, one token at a time."""
-    begun = Start(tuple(PROMPT), None, None)
     decoding = Decoding(max_new_tokens=length, **rules)
-    return tuple(step for _, step in steps_in_batch(large, begun, [decoding]))
+    return tuple(step for _, step in batch(begun(large, False), [decoding]))
 
 
 def test_its_bits_are_those_of_plain_decoding_and_a_refused_token_has_its_own() -> None:

@@ -13,8 +13,9 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedTokeniz
 
 from core.checkpoints.spec import Card, Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, UnknownTask
+from core.language.starts import prepare
 from core.language.tasks import PLAIN, tasks
-from core.language.translate import align, prepare, rewrite
+from core.language.translate import align, rewrite
 from core.language.types import Decoding
 from tests import tiny, tinyfamilies
 

@@ -22,7 +22,7 @@ from core.engine.client import results
 from core.engine.tasks import TASKS, Failure, Task, name_of
 from core.errors import EngineUnavailable, InputUnusable, OutOfRange
 from core.language.fill_mask import fill_mask, predict_together, prepare
-from core.language.generate import generate, prompted, steps_along
+from core.language.generate import generate, steps_along
 from core.language.types import Decoding
 from core.settings import settings
 from core.turns import Turns
@@ -119,11 +119,11 @@ def test_results_are_those_of_this_process(remote: object) -> None:
     bert, gpt = server.checkpoint("bert"), server.checkpoint("gpt")
     text = LENGTHS[1]
     same(engine.run(fill_mask, "bert", text, 3), fill_mask(bert, text, 3))
-    start, decoding = prompted(gpt, "The cat"), Decoding(max_new_tokens=6, strategy="sample", seed=3)
+    decoding = Decoding(max_new_tokens=6, strategy="sample", seed=3)
     steps = tuple(engine.stream(generate, "gpt", "The cat", decoding))
     assert len(steps) == 6
     same(steps, tuple(generate(gpt, "The cat", decoding)))
-    same(engine.run(steps_along, "gpt", start, steps[-1].ids), steps_along(gpt, start, steps[-1].ids))
+    same(engine.run(steps_along, "gpt", "The cat", steps[-1].ids), steps_along(gpt, "The cat", steps[-1].ids))
 
 
 def test_an_error_for_the_visitor_arrives_as_it_was_raised(remote: object) -> None:

@@ -14,9 +14,9 @@ from core.checkpoints.registry import bundled_root
 from core.efficiency.growth import caches, check, computed
 from core.errors import InputUnusable
 from core.figures.decoding import cache_map
+from core.language import starts
 from core.language.decoding.draft import generate_with_draft, plain
 from core.language.decoding.reader import Reader
-from core.language.generate import prompt_ids
 from core.theme import LIGHT
 from tests.parity.test_generate import DECODERS, PROMPT, REWRITERS, random_checkpoint
 
@@ -85,7 +85,7 @@ def test_it_is_a_tenth_of_the_model_and_has_the_same_vocabulary() -> None:
 @pytest.mark.parametrize("prompt", ["Once upon a time there was a little girl who", "The old man opened the door"])
 def test_it_changes_no_text_and_halves_the_passes(prompt: str) -> None:
     large, small = checkpoints.load("atlas-gpt-2"), checkpoints.load("atlas-gpt-2", "draft")
-    ids = prompt_ids(large, prompt)
+    ids = starts.prompt(large, prompt).ids
     result = generate_with_draft(large, small, ids, 40)
     assert list(result.ids) == plain(large, ids, 40)
     assert result.passes_per_token < 0.7

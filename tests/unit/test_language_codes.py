@@ -18,7 +18,8 @@ from core.figures.bars import update_alt, update_bars, update_rows
 from core.language.adapters import classify as classify_task
 from core.language.adapters import tasks, without_mark
 from core.language.codes import classify, codes_of, log_probabilities, posterior
-from core.language.generate import generate, prompt_ids
+from core.language.generate import generate
+from core.language.starts import prompt
 from core.language.types import Decoding
 from core.theme import LIGHT
 from tests import tiny, tinyadapters, tinyfamilies
@@ -93,13 +94,13 @@ def test_texts_that_cannot_be_classified_get_a_sentence(checkpoint: Checkpoint) 
 def test_a_prompt_begins_with_its_code(checkpoint: Checkpoint) -> None:
     first, second = codes_of(checkpoint).values()
     plain = Checkpoint(checkpoint.model, checkpoint.tokenizer, tinyfamilies.spec_of("plain", "causal-lm"))
-    bare = prompt_ids(plain, "Once upon")
-    assert prompt_ids(checkpoint, "Once upon") == (first, *bare)
-    assert prompt_ids(checkpoint, "Once upon", "Second") == (second, *bare)
-    assert prompt_ids(checkpoint, "<|second|>Once upon") == (second, *bare)
-    assert prompt_ids(checkpoint, "<|second|>Once upon", "First") == (first, *bare)
+    bare = prompt(plain, "Once upon").ids
+    assert prompt(checkpoint, "Once upon").ids == (first, *bare)
+    assert prompt(checkpoint, "Once upon", "Second").ids == (second, *bare)
+    assert prompt(checkpoint, "<|second|>Once upon").ids == (second, *bare)
+    assert prompt(checkpoint, "<|second|>Once upon", "First").ids == (first, *bare)
     with pytest.raises(OutOfRange, match="Its codes: First, Second"):
-        prompt_ids(checkpoint, "Once upon", "Third")
+        prompt(checkpoint, "Once upon", "Third")
 
 
 def test_another_code_is_another_text(checkpoint: Checkpoint) -> None:
@@ -107,7 +108,7 @@ def test_another_code_is_another_text(checkpoint: Checkpoint) -> None:
         return list(generate(checkpoint, "Once upon", Decoding(max_new_tokens=6), code=code))[-1].ids
 
     assert text("First") != text("Second")
-    row = torch.tensor([prompt_ids(checkpoint, "Once upon", "Second")])
+    row = torch.tensor([prompt(checkpoint, "Once upon", "Second").ids])
     theirs = checkpoint.model.generate(row, attention_mask=torch.ones_like(row), max_new_tokens=6, do_sample=False)
     assert text("Second") == tuple(theirs[0, row.shape[1] :].tolist())
 

@@ -9,8 +9,9 @@ import pytest
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language.fill_mask import Probe, fill_mask, prepare, refill, run_probe, translate_masks
-from core.language.generate import generate, prompt_ids, repetition
+from core.language.generate import generate, repetition
 from core.language.inputs import Inputs
+from core.language.starts import prompt
 from core.language.tokens import max_tokens
 from core.language.types import Alternative, Decoding, MaskPrediction, Token
 from tests import tiny, tinyfamilies
@@ -162,7 +163,7 @@ def test_steps_are_cumulative_and_say_how_it_ended(gpt2: Checkpoint) -> None:
 
 
 def test_generation_stops_at_the_last_position(gpt2: Checkpoint) -> None:
-    taken = len(prompt_ids(gpt2, PROMPT))
+    taken = len(prompt(gpt2, PROMPT).ids)
     steps = list(generate(gpt2, PROMPT, Decoding(max_new_tokens=200)))
     assert len(steps) == 64 - taken
     assert steps[-1].reason == "positions"

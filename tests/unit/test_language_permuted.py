@@ -12,10 +12,11 @@ import torch
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, InputTooLong, InputUnusable, OutOfRange
 from core.language import permuted, segments, side_by_side
-from core.language.decoding.reader import Start
 from core.language.fill_mask import fill_mask, prepare
 from core.language.generate import generate
 from core.language.generate import steps as decode
+from core.language.inputs import one_text
+from core.language.tokens import describe
 from core.language.types import Decoding
 from tests import tiny
 from tests.tinyfamilies import loaded, spec_of
@@ -231,7 +232,7 @@ def test_reading(xl: Checkpoint) -> None:
 @pytest.mark.parametrize("prompt", [5, 70])
 def test_generation_with_the_memory_is_that_of_the_whole_context(xl: Checkpoint, prompt: int) -> None:
     ids = ids_of(xl, prompt)
-    steps = list(decode(xl, Start(tuple(ids)), Decoding(max_new_tokens=12)))
+    steps = list(decode(one_text(xl, describe(xl.tokenizer, ids)), Decoding(max_new_tokens=12)))
     written = list(ids)
     for step in steps:
         logs = whole(xl, written)[-1]
@@ -243,7 +244,7 @@ def test_generation_with_the_memory_is_that_of_the_whole_context(xl: Checkpoint,
 
 def test_beams_carry_their_own_memories(xl: Checkpoint) -> None:
     ids = ids_of(xl, 5)
-    best = list(decode(xl, Start(tuple(ids)), Decoding("beam", beams=3, max_new_tokens=5)))[-1]
+    best = list(decode(one_text(xl, describe(xl.tokenizer, ids)), Decoding("beam", beams=3, max_new_tokens=5)))[-1]
     written = list(ids)
     score = 0.0
     for token in best.ids:

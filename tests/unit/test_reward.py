@@ -10,14 +10,13 @@ import torch
 
 from core import checkpoints
 from core.errors import AtlasError
-from core.language.generate import prompted
 from core.language.metrics import estimate, passed
 from core.language.reward import candidates, policy, rewarded, score
 
 
 def test_the_sum_is_that_of_one_forward_pass() -> None:
     checkpoint, prompt = checkpoints.load("atlas-gpt-2"), "Once upon a time"
-    (candidate,) = score(checkpoint, prompted(checkpoint, prompt), prompt, ["there was a king."])
+    (candidate,) = score(checkpoint, prompt, ["there was a king."])
     ids = checkpoint.tokenizer(f"{prompt} there was a king.", return_tensors="pt")["input_ids"]
     with torch.no_grad():
         logs = checkpoint.model(ids).logits.log_softmax(-1)[0, :-1]

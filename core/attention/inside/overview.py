@@ -25,7 +25,7 @@ from core.attention.scores import attention_layers
 from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint, Feature
 from core.errors import InputTooLong
-from core.language import translate
+from core.language import starts, translate
 from core.language.fill_mask import ask_masks, fill_mask, prepare
 from core.language.inputs import Inputs, pair
 from core.language.makers import inputs
@@ -117,7 +117,7 @@ def _of_masks(checkpoint: Checkpoint, text: str, task: str | None, size: int) ->
 
 
 def _pair(checkpoint: Checkpoint, text: str, task: str | None, size: int) -> Overview:
-    made = translate.prepare(checkpoint, text, task)
+    made = starts.prepare(checkpoint, text, task)
     _check(len(made.source))
     room = MAX_TOKENS + 1 - len(made.tokens)  # the last generated token is not read
     steps = tuple(translate.rewrite(checkpoint, text, task, Decoding(max_new_tokens=room)))

@@ -9,9 +9,9 @@ from core.attention.trace import AttentionTrace
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputEmpty, NoAttentionMatrix
 from core.language.inputs import one_text, pair
+from core.language.starts import start_token
 from core.language.text import clean
 from core.language.tokens import tokenize
-from core.language.translate import start_token
 
 
 def attention_of(checkpoint: Checkpoint, sentence: Sentence) -> tuple[AttentionTrace, Membership]:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.checkpoints.families.architectures import has
-from core.checkpoints.spec import Checkpoint
 from core.language import segments
 from core.language.decoding import rules
 from core.language.decoding.rules import Rule, spread_of
-from core.language.tokens import Wording
+from core.language.inputs import Inputs
+from core.language.tokens import Wording, max_tokens
 from core.language.types import Decoding
 from core.lazy import Tensor, torch
 from core.run.model import Model, call
@@ -29,29 +29,25 @@ _TOKENS_AT_ONCE = 32
 """Tokens of a known text in one forward pass: their logits are held together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """The inputs that a generation starts from."""
-
-    prompt: tuple[int, ...]
-    """The decoder's first tokens, at least one; for an encoder-decoder its start token (and language)."""
-    source: tuple[int, ...] | None = None
-    """The encoder's input, where there is an encoder."""
-    room: int | None = None
+def room(start: Inputs) -> int | None:
     """How many more tokens have positions; None where the length is unbounded."""
+    limit = max_tokens(start.checkpoint)
+    return None if limit is None else limit - len(start.tokens)
 
-    def budget(self, decoding: Decoding) -> tuple[int, str]:
-        """The largest number of new tokens, and what limits it."""
-        if self.room is not None and self.room < decoding.max_new_tokens:
-            return self.room, "positions"
-        return decoding.max_new_tokens, "length"
+
+def budget(start: Inputs, decoding: Decoding) -> tuple[int, str]:
+    """The largest number of new tokens, and what limits it."""
+    most = room(start)
+    if most is not None and most < decoding.max_new_tokens:
+        return most, "positions"
+    return decoding.max_new_tokens, "length"
 
 
 class Reader:
     """A model with the cache of one generation, so that the shared model has no state."""
 
-    def __init__(self, model: Model, source: Sequence[int] | None = None, *, cached: bool = True) -> None:
-        """Without ``cached``, every step processes the whole text."""
+    def __init__(self, model: Model, source: Sequence[int] = (), *, cached: bool = True) -> None:
+        """``source``: of an encoder-decoder. Without ``cached``, every step processes the whole text."""
         self.model = model
         takes = inspect.signature(model.forward).parameters
         # Transformer-XL caches states instead of keys and values, and only those of its last tokens.
@@ -68,7 +64,7 @@ class Reader:
         if "logits_to_keep" in takes:
             self._fixed["logits_to_keep"] = 1  # only the last logits of a long prompt are used
         self._inputs = "input_ids"
-        if source is not None:
+        if source:
             self._inputs = "decoder_input_ids"
             with torch.inference_mode():
                 ids = torch.tensor([list(source)], device=model.device)
@@ -220,16 +216,15 @@ class RuleEffect:
     """The other tokens: their number, their total probability before and after."""
 
 
-def scores_at(checkpoint: Checkpoint, start: Start, ids: Sequence[int]) -> Tensor:
+def scores_at(start: Inputs, ids: Sequence[int]) -> Tensor:
     """(V,) the model's scores for what follows ``ids``, float32; one pass over everything."""
-    model = checkpoint.model
-    feed = torch.tensor([[*start.prompt, *ids]], device=model.device)
-    return ban_tokens(Reader(model, start.source).next_logits(feed), banned_ids(model))[0]
+    model = start.checkpoint.model
+    feed = torch.tensor([[*start.ids, *ids]], device=model.device)
+    return ban_tokens(Reader(model, start.source_ids).next_logits(feed), banned_ids(model))[0]
 
 
 def apply_at(
-    checkpoint: Checkpoint,
-    start: Start,
+    start: Inputs,
     ids: Sequence[int],
     rule: Rule,
     value: float,
@@ -242,9 +237,9 @@ def apply_at(
         first: rules that come before it, with their values; applied in the order of `rules.ORDER`.
         count: how many tokens to show.
     """
-    read = (*start.prompt, *ids)
+    read = (*start.ids, *ids)
     with torch.inference_mode():
-        scores = scores_at(checkpoint, start, ids)
+        scores = scores_at(start, ids)
         for name, setting in sorted(first, key=lambda pair: rules.ORDER.index(pair[0])):
             scores = rules.apply(scores, name, setting, read)
         ruled = rules.apply(scores, rule, value, read)
@@ -252,7 +247,7 @@ def apply_at(
         best = before.topk(min(count, len(before)))
         reached = best.values.double().cumsum(-1).tolist()
         surprisals = (-best.values.log2()).tolist()
-        wording, read_before = Wording(checkpoint.tokenizer), set(read)
+        wording, read_before = Wording(start.checkpoint.tokenizer), set(read)
         best_ids = best.indices.tolist()
         columns = (best.values.tolist(), after[best.indices].tolist(), surprisals, reached)
         rows = tuple(
@@ -270,14 +265,12 @@ def apply_at(
     )
 
 
-def summarize_rules(
-    checkpoint: Checkpoint, start: Start, ids: Sequence[int], values: Sequence[tuple[Rule, float]]
-) -> tuple[RuleSummary, ...]:
+def summarize_rules(start: Inputs, ids: Sequence[int], values: Sequence[tuple[Rule, float]]) -> tuple[RuleSummary, ...]:
     """The effect of each rule alone on the token after ``ids``."""
-    read = (*start.prompt, *ids)
+    read = (*start.ids, *ids)
     out: list[RuleSummary] = []
     with torch.inference_mode():
-        scores = scores_at(checkpoint, start, ids)
+        scores = scores_at(start, ids)
         for rule, value in values:
             out.append(_summarize(rule, value, scores, rules.apply(scores, rule, value, read)))
     return tuple(out)

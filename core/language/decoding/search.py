@@ -23,8 +23,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.checkpoints.spec import Checkpoint
-from core.language.decoding.reader import Reader, Start, ban_tokens, banned_ids, end_ids
+from core.language.decoding.reader import Reader, ban_tokens, banned_ids, budget, end_ids
 from core.language.decoding.rules import ALTERNATIVES, chain, check, end_reason
+from core.language.inputs import Inputs
+from core.language.starts import start as start_of
 from core.language.tokens import Wording
 from core.language.types import Alternative, Alternatives, Decoding, GenerationStep
 from core.lazy import Tensor, torch
@@ -73,28 +75,26 @@ def length_penalty(checkpoint: Checkpoint, decoding: Decoding) -> float:
     )
 
 
-def rounds(checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[Round]:
+def rounds(start: Inputs, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[Round]:
     """The rounds of a search.
 
     A round whose token is ``forced`` has one candidate, whose score counts as 0.
     """
-    model = checkpoint.model
-    budget, full = start.budget(decoding)
-    reader, wording = Reader(model, start.source), Wording(checkpoint.tokenizer)
+    checkpoint, model, prompt = start.checkpoint, start.checkpoint.model, start.ids
+    most, full = budget(start, decoding)
+    reader, wording = Reader(model, start.source_ids), Wording(checkpoint.tokenizer)
     ends, banned = end_ids(model), banned_ids(model)
     config = model.generation_config
     alpha = length_penalty(checkpoint, decoding)
     stop_at_once = getattr(config, "early_stopping", False) is True
     running: tuple[Hypothesis, ...] = (Hypothesis(()),)
     finished: tuple[Hypothesis, ...] = ()
-    feed = torch.tensor([start.prompt], device=model.device)
-    for index in range(budget):
-        last = full if index == budget - 1 else ""
+    feed = torch.tensor([prompt], device=model.device)
+    for index in range(most):
+        last = full if index == most - 1 else ""
         with torch.inference_mode():
             logs = reader.next_logits(feed).log_softmax(-1)
-            logs = torch.stack(
-                [chain(row, decoding, (*start.prompt, *h.ids)) for row, h in zip(logs, running, strict=True)]
-            )
+            logs = torch.stack([chain(row, decoding, (*prompt, *h.ids)) for row, h in zip(logs, running, strict=True)])
             logs = ban_tokens(logs, banned)
         if index < len(forced):
             ids = (*running[0].ids, forced[index])
@@ -143,17 +143,15 @@ def _best(logs: Tensor, running: Sequence[Hypothesis], count: int) -> list[tuple
         ]
 
 
-def beam_steps(
-    checkpoint: Checkpoint, start: Start, decoding: Decoding, forced: Sequence[int] = ()
-) -> Iterator[GenerationStep]:
+def beam_steps(start: Inputs, decoding: Decoding, forced: Sequence[int] = ()) -> Iterator[GenerationStep]:
     """Steps whose ``text`` and ``ids`` are the best running hypothesis, in the last step the best finished one.
 
     The alternatives of a step are those of the hypothesis that the best one grew from; ``processed`` is their
     probability where the continuation stays in the beam, else 0. ``beams`` lists the running hypotheses, at the end the
     finished.
     """
-    wording = Wording(checkpoint.tokenizer)
-    for now in rounds(checkpoint, start, decoding, forced):
+    wording = Wording(start.checkpoint.tokenizer)
+    for now in rounds(start, decoding, forced):
         shown = now.finished if now.reason and now.finished else now.running
         # the previous round's hypothesis that the best running one continues
         parent, chosen = (now.running or now.candidates)[0].parent, shown[0].ids[-1]
@@ -214,17 +212,22 @@ class Tree:
     """The length penalty."""
 
 
-def tree(checkpoint: Checkpoint, start: Start, decoding: Decoding) -> Tree:
-    """Search, and return all evaluated hypotheses.
+def tree(checkpoint: Checkpoint, text: str, decoding: Decoding, task: str | None = None) -> Tree:
+    """Search after ``text``, a prompt or a source, and return all evaluated hypotheses.
 
     Raises:
-        OutOfRange: a setting is out of range.
+        OutOfRange: a setting is out of range; else as `core.language.starts.start`.
     """
+    return grow(start_of(checkpoint, text, task), decoding)
+
+
+def grow(start: Inputs, decoding: Decoding) -> Tree:
+    """:func:`tree` after inputs."""
     check(decoding)
-    wording = Wording(checkpoint.tokenizer)
+    wording = Wording(start.checkpoint.tokenizer)
     before: dict[tuple[int, ...], float] = {(): 0.0}
     expanded: list[list[tuple[Hypothesis, float]]] = []
-    for now in rounds(checkpoint, start, decoding):
+    for now in rounds(start, decoding):
         expanded.append([(h, h.score - before[h.ids[:-1]]) for h in now.candidates])
         before = {h.ids: h.score for h in now.running}
     best = now.finished or now.running
@@ -237,4 +240,4 @@ def tree(checkpoint: Checkpoint, start: Start, decoding: Decoding) -> Tree:
         for row in expanded
     )
     results = tuple((wording.text(h.ids), len(h.ids), h.score, h.rank) for h in best)
-    return Tree(rows, results, ids, now.reason, length_penalty(checkpoint, decoding))
+    return Tree(rows, results, ids, now.reason, length_penalty(start.checkpoint, decoding))

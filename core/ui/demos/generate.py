@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core import engine
 from core.errors import OutOfRange
 from core.figures.labels import percent
-from core.language.generate import generate, prompted, repetition, steps_along
+from core.language.generate import generate, repetition, steps_along
 from core.language.tokens import describe
 from core.language.types import Decoding
 from core.ui.demos import steps
@@ -87,14 +87,14 @@ def _generate(
     places: tuple[DeltaGenerator, DeltaGenerator],
 ) -> steps.Generation:
     """The generation from ``forced``, drawn while it grows unless it is covered; ``places`` of buttons and text."""
-    checkpoint, (buttons, placeholder) = view.checkpoint, places
+    buttons, placeholder = places
     draw_text = steps.text_in(placeholder, prompt, view.spec.branch)
     run = steps.grown(
         view.state,
         (view.spec.slug, prompt, effective(decoding), forced.get()),
         decoding.strategy,
         lambda ids: engine.stream(generate, view.spec.slug, prompt, decoding, forced=ids),
-        lambda ids: engine.run(steps_along, view.spec.slug, prompted(checkpoint, prompt), ids),
+        lambda ids: engine.run(steps_along, view.spec.slug, prompt, ids),
         draw=None if covered else draw_text,
         button=buttons.empty(),
     )

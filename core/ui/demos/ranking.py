@@ -10,7 +10,6 @@ from core import checkpoints, session
 from core.figures.labels import label
 from core.figures.lines import Line, line_alt, line_chart
 from core.figures.plot import BELOW, DASHES, cut
-from core.language.generate import prompted
 from core.language.reward import Candidate, candidates, score
 from core.table import Table
 from core.ui.generation.strategies import minus
@@ -41,8 +40,7 @@ def ranking(view: View) -> None:
     with left:
         prompt = PROMPT.draw(state)
         texts = candidates(CANDIDATES.draw(state))
-    start = prompted(session.checkpoint(slug), prompt)
-    scored = session.computed("running-the-model", score, slug, start, prompt, texts)
+    scored = session.computed("running-the-model", score, slug, prompt, texts)
     with right:
         _sums(view, scored)
     by_sum, by_mean = (sorted(scored, key=attrgetter(key), reverse=True) for key in ("total", "mean"))

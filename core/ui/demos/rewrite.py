@@ -16,10 +16,11 @@ from core.figures.vocabulary import token_bars
 from core.language import translate
 from core.language.generate import steps_along
 from core.language.noise import EVERYDAY, NOISES, RATES, Noise, TokenizedText, changed, characters, noisy, tokenize_both
+from core.language.starts import MAX_CHARS, prepare
 from core.language.tasks import LANGUAGES, Task, tasks
 from core.language.text import clean
 from core.language.tokens import remarks
-from core.language.translate import MAX_CHARS, Alignment
+from core.language.translate import Alignment
 from core.language.types import Decoding, Token
 from core.objectives.corruptions import CORRUPTIONS, corrupt_text
 from core.objectives.sentinels import filled
@@ -233,7 +234,7 @@ def draw_rewriting(view: DemoView) -> None:
     typed = box.draw(state, tag=task.slug)
     source = typed if kind == NO_CORRUPTION else _corrupted(view, task, typed, kind, rate)
     original = clean(typed, MAX_CHARS)
-    made = translate.prepare(checkpoint, source, task.slug)
+    made = prepare(checkpoint, source, task.slug)
     for remark in remarks(checkpoint.tokenizer, source, made.source):
         st.caption(plain(remark))
     uncorrupted, full_text = None if kind == NO_CORRUPTION else original, task.prefix + made.text
@@ -312,7 +313,7 @@ def _generate(
     :param hidden: whether it is covered until a guess.
     :param original: the text before corruption; None without corruption.
     """
-    state, checkpoint, slug = view.state, view.checkpoint, task.slug
+    state, slug = view.state, task.slug
     forced = steps.by_hand(state, (read, slug))
     placeholder, buttons, stop = st.empty(), st.empty(), st.empty()
     style = f"font-size:1.3rem;line-height:1.6;border-left:4px solid {view.accent};margin:0;padding-left:.8rem"
@@ -326,7 +327,7 @@ def _generate(
         (view.spec.slug, read, slug, effective(decoding), forced.get()),
         decoding.strategy,
         lambda ids: engine.stream(translate.rewrite, view.spec.slug, source, slug, decoding, forced=ids),
-        lambda ids: engine.run(steps_along, view.spec.slug, translate.start(checkpoint, source, slug), ids),
+        lambda ids: engine.run(steps_along, view.spec.slug, source, ids, slug),
         draw=None if covered else draw_text,
         button=stop,
     )

@@ -61,7 +61,7 @@ def _tree(chosen: Setup, decoding: Decoding) -> Tree:
     with st.spinner(session.waiting("searching"), show_time=True):
         return session.results.get_or_compute(
             ("tree", *chosen.key, decoding),
-            lambda: engine.run(tree, chosen.spec.slug, chosen.start(), decoding),
+            lambda: engine.run(tree, chosen.spec.slug, chosen.text, decoding, chosen.task),
         )
 
 

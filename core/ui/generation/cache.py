@@ -38,11 +38,11 @@ def kv_cache(view: View) -> None:
     state, chosen = view.state, setup(view, length=False, settings=False)
     checkpoint, start = session.checkpoint(chosen.spec.slug), chosen.start()
     check(checkpoint)
-    size = bytes_a_token(checkpoint.model, start.prompt * 4, start.source)
+    size = bytes_a_token(checkpoint.model, start.ids * 4, start.source_ids)
     if size is not None:
         _stored(
             chosen,
-            labels(describe(checkpoint.tokenizer, (start.source or start.prompt)[:SHOWN])),
+            labels(describe(checkpoint.tokenizer, (start.source_ids or start.ids)[:SHOWN])),
             size,
         )
     view.try_and_notice()

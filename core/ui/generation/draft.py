@@ -13,6 +13,7 @@ from core import session
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.decoding.draft import Drafted, RoundBits, bits, expected, generate_with_draft
+from core.language.decoding.reader import room
 from core.language.tokens import Wording
 from core.language.types import Decoding
 from core.table import Table
@@ -78,12 +79,13 @@ def speculative_decoding(view: View) -> None:
         ahead = AHEAD.draw(state)
         temperature = TEMPERATURE.draw(state) if HOW.draw(state) == "sample" else None
     start, common = chosen.start(), chosen.common
+    most = room(start)
     target = session.checkpoint(chosen.spec.slug)
     run = Speculation(
         target,
         session.checkpoint(chosen.spec.slug, "draft"),
-        start.prompt,
-        common.max_new_tokens if start.room is None else min(common.max_new_tokens, start.room),
+        start.ids,
+        common.max_new_tokens if most is None else min(common.max_new_tokens, most),
         ahead,
         temperature,
         common.seed if temperature is not None else 0,

@@ -13,9 +13,9 @@ from core import session
 from core.checkpoints.spec import CheckpointSpec
 from core.content import content
 from core.language.decoding.cards import Number
-from core.language.decoding.reader import Start
+from core.language.inputs import Inputs
+from core.language.starts import start
 from core.language.tasks import task_of
-from core.language.translate import start
 from core.language.types import Decoding
 from core.links import parameters as link
 from core.ui import param
@@ -84,7 +84,7 @@ class Setup:
         """The prompt; empty for an encoder-decoder."""
         return "" if self.task else self.text
 
-    def start(self) -> Start:
+    def start(self) -> Inputs:
         """The prompt as the model's input.
 
         Raises:

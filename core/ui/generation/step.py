@@ -75,10 +75,10 @@ def one_step(view: View) -> None:
     ids = [step.token.id for step in path[:at]]
     start = chosen.start()
     with bars:
-        _pictures(chosen, apply_at(checkpoint, start, ids, rule, value, first), path[at])
+        _pictures(chosen, apply_at(start, ids, rule, value, first), path[at])
     view.try_and_notice(rule)
     numbers = [(other, value if other == rule else number.start) for other, (_, number) in PROCESSORS.items()]
-    _every_rule(view, summarize_rules(checkpoint, start, ids, numbers), at)
+    _every_rule(view, summarize_rules(start, ids, numbers), at)
 
 
 def _rule(view: View) -> tuple[Rule, float]:

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from streamlit.delta_generator import DeltaGenerator
 
 from core import engine, session
-from core.language.decoding.reader import Start
-from core.language.generate import steps as decode
 from core.language.generate import steps_along, steps_in_batch
+from core.language.translate import rewrite
 from core.language.types import Decoding, GenerationStep
 from core.ui.generation.setup import Setup
 from core.ui.job import Job, job
@@ -41,7 +40,8 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
     Raises:
         AtlasError: the text or a setting cannot be used.
     """
-    state, start = setup.state, setup.start()
+    state = setup.state
+    setup.start()  # raises what is wrong with the text
     keys = [("text", *setup.key, decoding) for decoding in decodings]
     texts: list[Steps | None] = [session.results.get(key) for key in keys]
     for number, text in enumerate(texts):
@@ -61,7 +61,7 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
     writing.part = growing
 
     def generate() -> list[Steps]:
-        _generate_missing(setup.spec.slug, start, {number: decodings[number] for number in missing}, writing, canvas)
+        _generate_missing(setup, {number: decodings[number] for number in missing}, writing, canvas)
         for number in missing:
             session.results.put(keys[number], tuple(growing[number]))
         return [tuple(growing[number]) for number in missing]
@@ -77,25 +77,25 @@ def generate_all(setup: Setup, decodings: Sequence[Decoding], canvas: Canvas) ->
 
 
 def _generate_missing(
-    slug: str,
-    start: Start,
+    setup: Setup,
     decodings: Mapping[int, Decoding],
     writing: Job,
     canvas: Canvas,
 ) -> None:
     """Generate and draw texts, by number, as the part of ``writing``: samples in one batch, each beam search alone."""
+    slug, text, task = setup.spec.slug, setup.text, setup.task
     growing: dict[int, list[GenerationStep]] = writing.part
     rows = [number for number, decoding in decodings.items() if decoding.strategy != "beam"]
-    for row, step in engine.stream(steps_in_batch, slug, start, [decodings[number] for number in rows]):
+    for row, step in engine.stream(steps_in_batch, slug, text, [decodings[number] for number in rows], task):
         number = rows[row]
         growing.setdefault(number, []).append(step)
         if writing.due(_PAUSE, number) or step.finished:
             canvas.steps(number, growing[number], not step.finished)
     for number in (number for number in decodings if number not in rows):
-        for step in engine.stream(decode, slug, start, decodings[number]):
+        for step in engine.stream(rewrite, slug, text, task, decodings[number]):
             if writing.due(_PAUSE, number):
                 canvas.text(number, step.text)
-        *steps, last = engine.run(steps_along, slug, start, step.ids)
+        *steps, last = engine.run(steps_along, slug, text, step.ids, task)
         # the reason is the search's own: along its text everything is forced
         growing[number] = [*steps, replace(last, reason=step.reason, finished=True)]
         canvas.steps(number, growing[number], False)

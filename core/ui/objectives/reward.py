@@ -8,7 +8,6 @@ from core import checkpoints, session
 from core.figures.labels import percent
 from core.figures.plot import cut
 from core.figures.predictions import compared_bars
-from core.language.generate import prompted
 from core.language.reward import policy, rewarded, score
 from core.table import Table
 from core.ui.generation.strategies import minus
@@ -40,8 +39,7 @@ def reward(view: View) -> None:
         prompt = PROMPT.draw(state)
         texts, rewards = rewarded(REWARDED.draw(state))
         beta = BETA.draw(state)
-    start = prompted(session.checkpoint(slug), prompt)
-    scored = session.computed("running-the-model", score, slug, start, prompt, texts)
+    scored = session.computed("running-the-model", score, slug, prompt, texts)
     chosen = policy([candidate.total for candidate in scored], rewards, beta)
     pairs = list(zip(chosen.before.tolist(), chosen.after.tolist(), strict=True))
     names = tuple(words.front["policies"])
