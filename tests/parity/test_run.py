@@ -53,6 +53,19 @@ def test_a_run_without_edits_has_the_librarys_logits(name: str) -> None:
     assert CURRENT.get() is None
 
 
+def test_sites_need_no_hooks_and_modules_keep_their_names() -> None:
+    model = tinyfamilies.make("gpt2").model
+    modules = list(model.modules())
+    hooks = [
+        hook for module in modules for hook in (*module._forward_pre_hooks.values(), *module._forward_hooks.values())
+    ]
+    assert not [hook for hook in hooks if hook.__module__.startswith("core.")]
+    assert repr(model) == repr(library_model(model))
+    for ours, theirs in zip(modules, library_model(model).modules(), strict=True):
+        assert isinstance(ours, type(theirs))
+        assert str(type(ours)) == str(type(theirs))
+
+
 @pytest.mark.parametrize("name", tinyfamilies.FAMILIES)
 def test_every_site_put_back_gives_the_same_logits(name: str) -> None:
     checkpoint, inputs = given(name)
