@@ -1,6 +1,6 @@
 """Interventions: a part of a live model changed, and what its prediction becomes."""
 
-from core.ui.interventions.ablation import HEAD_ABLATION
+from core.ui.interventions.ablation import ABLATION
 from core.ui.interventions.attribution import ATTRIBUTION
 from core.ui.interventions.lens import LENS
 from core.ui.interventions.patching import PATCHING
@@ -10,7 +10,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "interventions",
-    (PATCHING, ATTRIBUTION, HEAD_ABLATION, LENS),
+    (PATCHING, ATTRIBUTION, ABLATION, LENS),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

@@ -96,19 +96,27 @@ def score_grid(
     )
 
 
-def effect_grid(bits: Weights, ablated: Collection[tuple[int, int]], accent: str, *, theme: Theme) -> go.Figure:
+def effect_grid(
+    bits: Weights, ablated: Collection[tuple[int, int]], accent: str, more: Sequence[str] = (), *, theme: Theme
+) -> go.Figure:
     """The effect of ablating each head in bits: layers down, heads across; a cross marks ablated heads.
 
-    ``bits`` (L, H), ``ablated`` (layer, head) from 0. The invisible point of a head has the index layer * H + head.
+    ``bits`` (L, C), ``ablated`` (layer, column) from 0. The invisible point of a cell has the index layer * C + column.
+
+    Args:
+        more: names of the last columns, which are no heads: they may have larger effects than the scale shows.
     """
-    layers, heads = bits.shape
+    layers, columns = bits.shape
+    heads = columns - len(more)
     down, across = numbers(layers, **title("layer")), numbers(heads, **title("head"))
+    across = across._replace(at=[*across.at, *more])
     texts = [
-        f"layer {at // heads + 1}, head {at % heads + 1}: {effect:.3f} bits"
-        + (", ablated" if divmod(at, heads) in ablated else "")
+        f"layer {at // columns + 1}, {more[column - heads] if column >= heads else f'head {column + 1}'}: "
+        f"{effect:.3f} bits" + (", ablated" if divmod(at, columns) in ablated else "")
         for at, effect in enumerate(bits.ravel().tolist())
+        for column in (at % columns,)
     ]
-    places = [*across.at] * layers, [row for row in down.at for _ in range(heads)]
+    places = [*across.at] * layers, [row for row in down.at for _ in range(columns)]
     over = [points(*places, 30, text=texts, hovertemplate="%{text}<br>click to ablate or restore<extra></extra>")]
     if ablated:
         always = {"marker": {"opacity": 1.0}}
@@ -129,7 +137,7 @@ def effect_grid(bits: Weights, ablated: Collection[tuple[int, int]], accent: str
         down,
         across,
         theme,
-        ends=(0.0, max(0.05, float(bits.max(initial=0.0)))),
+        ends=(0.0, max(0.05, float(bits[:, :heads].max(initial=0.0)))),
         xgap=2,
         ygap=2,
         hoverinfo="skip",

@@ -22,29 +22,35 @@ def test_ablation_opens_with_the_head_of_the_largest_effect() -> None:
     at = page(tab="off")
     assert not at.warning
     ranked = at.dataframe[-1].value
-    assert ranked["change, bits"].is_monotonic_decreasing
-    assert widget(at.multiselect, "Ablated heads").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]
+    assert len(ranked) == 84  # 6 x 12 heads, a feed-forward layer and a layer each
+    assert ranked["change, bits"][:72].is_monotonic_decreasing
+    assert widget(at.multiselect, "Ablated").value == [f"e{ranked['layer'][0]}-{ranked['head'][0]}"]
     assert (
-        f"Heads ablated: 1. The prediction changes by **{ranked['change, bits'][0]:.2f} bits** (KL divergence)"
+        f"Parts ablated: 1. The prediction changes by **{ranked['change, bits'][0]:.2f} bits** (KL divergence)"
         in shown(at)
     )
     assert "off" not in at.query_params
     click(at, "Ablate none")
-    assert "No head is ablated." in shown(at)
+    assert "Nothing is ablated." in shown(at)
     assert at.query_params["off"] == ""
+    mean = page(tab="off", by="mean", off="e6-ff,e6-all")
+    assert "Parts ablated: 2." in shown(mean)
+    assert widget(mean.multiselect, "Ablated").value == ["e6-ff", "e6-all"]
+    largest = [at.dataframe[-1].value["change, bits"][0] for at in (at, mean)]
+    assert largest[0] != largest[1]
 
 
 def test_a_link_ablates_heads_and_names_missing_ones(checkpoint_dir: Path) -> None:
     at = page(tab="off", model="dir-tiny-bert", asked="The cat [MASK].", off="e1-2,e9-9,x1-1,e0-1")
-    assert widget(at.multiselect, "Ablated heads").value == ["e1-2"]
-    assert "“Ablated heads” ignores “e9-9”, “x1-1”, “e0-1”." in shown(at)
+    assert widget(at.multiselect, "Ablated").value == ["e1-2"]
+    assert "“Ablated” ignores “e9-9”, “x1-1”, “e0-1”." in shown(at)
     at.run()
     assert not at.warning
     click(at, "Ablate all others")
-    assert sorted(widget(at.multiselect, "Ablated heads").value) == ["e1-1", "e2-1", "e2-2"]
+    assert sorted(widget(at.multiselect, "Ablated").value) == ["e1-1", "e2-1", "e2-2"]
     click(at, "Layer 2")
-    assert sorted(widget(at.multiselect, "Ablated heads").value) == ["e2-1", "e2-2"]
-    assert "Heads ablated: 2." in shown(at)
+    assert sorted(widget(at.multiselect, "Ablated").value) == ["e2-1", "e2-2"]
+    assert "Parts ablated: 2." in shown(at)
 
 
 @pytest.mark.usefixtures("open_tables")
@@ -52,9 +58,9 @@ def test_a_model_with_adapters_answers_by_its_task() -> None:
     at = page(tab="off", model="atlas-adapter-bert")
     assert not at.warning
     assert "Have two neighboring words changed places?" in shown(at)
-    assert set(at.dataframe[-1].value["top prediction after"]) == {"swapped"}
-    assert len(at.dataframe[-1].value) == 72
-    assert widget(at.multiselect, "Ablated heads").value == ["e4-7"]
+    assert set(at.dataframe[-1].value["top prediction after"][:72]) == {"swapped"}
+    assert len(at.dataframe[-1].value) == 84
+    assert widget(at.multiselect, "Ablated").value == ["e4-7"]
     assert "“swapped” goes from 96.5% to " in shown(at)
     words = at.dataframe[-1].value["change, bits"].max()
     widget(at.selectbox, "Task").set_value("genre").run()
@@ -75,8 +81,8 @@ def test_a_head_of_two_streams_is_off_in_both_or_in_one() -> None:
     assert set(at.dataframe[-1].value["attention"]) == {"Both streams", "Content stream", "Query stream"}
     assert len(at.dataframe[-1].value) == 72
     other = page(tab="off", model="atlas-xlnet", off="q4-1,c1-1", map="query")
-    assert widget(other.multiselect, "Ablated heads").value == ["q4-1"]
-    assert "“Ablated heads” ignores “c1-1”." in shown(other)
+    assert widget(other.multiselect, "Ablated").value == ["q4-1"]
+    assert "“Ablated” ignores “c1-1”." in shown(other)
     assert "Layer 4" in [button.label for button in other.button]
 
 

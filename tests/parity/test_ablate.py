@@ -12,8 +12,21 @@ import numpy as np
 import pytest
 import torch
 
+from core import checkpoints
 from core.attention import heads as on_maps
-from core.attention.ablation.ablate import Head, ablate_heads, heads_of, kl_bits, rank_heads, sharpness, without
+from core.attention.ablation.ablate import (
+    REFERENCE,
+    By,
+    Head,
+    SubLayer,
+    ablate_heads,
+    heads_of,
+    kl_bits,
+    rank_heads,
+    rank_layers,
+    sharpness,
+    without,
+)
 from core.attention.ablation.question import ask
 from core.attention.capture import capture
 from core.attention.inside.lens import by_layer, lens, predictions_by_layer, trajectory
@@ -25,6 +38,7 @@ from core.language.adapters import classify
 from core.language.makers import inputs
 from core.language.types import labels
 from tests import tinyadapters, tinyfamilies
+from tests.library import library_model
 from tests.tinyfamilies import MASKED, PLAIN, answer_of, text_for
 
 
@@ -365,3 +379,60 @@ def test_the_way_of_the_final_answer(name: str) -> None:
     for place, probability, guess in zip(lens_trajectory.ranks, lens_trajectory.probabilities, everything, strict=True):
         assert probability == pytest.approx(guess.probabilities[guess.ids.index(final)], rel=1e-4)
         assert guess.probabilities[place - 1] == pytest.approx(probability, rel=1e-4)
+
+
+@pytest.mark.parametrize("by", ["zero", "mean", "other"])
+def test_a_part_is_replaced_as_a_hook_on_the_library_would(by: By) -> None:
+    checkpoint = checkpoints.load("minilm")
+    text, layer, head, size = "The man went to the [MASK] to borrow some money.", 3, 1, 32
+    library = library_model(checkpoint.model)
+    projection = library.bert.encoder.layer[layer].attention.output.dense
+    second = library.bert.encoder.layer[layer].output.dense
+    seen: dict[str, list[torch.Tensor]] = {"z": [], "mlp": []}
+    hooks = [
+        projection.register_forward_pre_hook(lambda _, given: seen["z"].append(given[0][0])),
+        second.register_forward_hook(lambda _, __, out: seen["mlp"].append(out[0])),
+    ]
+    with torch.inference_mode():
+        for reference in REFERENCE:
+            library(**checkpoint.tokenizer(reference, return_tensors="pt"))
+    for hook in hooks:
+        hook.remove()
+    question = inputs(checkpoint, text, step=0)
+    count = len(question.tokens)
+
+    def in_place(of: list[torch.Tensor]) -> torch.Tensor:
+        if by == "zero":
+            return torch.zeros(count, of[0].shape[-1])
+        return torch.cat(of).mean(0).expand(count, -1) if by == "mean" else of[-1][torch.arange(count) % len(of[-1])]
+
+    def answer(module: Any, change: Any, before: bool) -> torch.Tensor:
+        hook = module.register_forward_pre_hook(change) if before else module.register_forward_hook(change)
+        with torch.inference_mode():
+            logits = library(**question.tensors).logits[0, question.position]
+        hook.remove()
+        return logits.log_softmax(-1)
+
+    def replaced(_: Any, given: Any) -> Any:
+        z = given[0].clone()
+        z[0, :, head * size : (head + 1) * size] = in_place(seen["z"])[:, head * size : (head + 1) * size]
+        return (z,)
+
+    with torch.inference_mode():
+        whole = library(**question.tensors).logits[0, question.position].log_softmax(-1)
+    expected = {
+        Head("encoder", layer, head): answer(projection, replaced, before=True),
+        SubLayer("encoder", layer, "feed-forward"): answer(
+            second, lambda *_: in_place(seen["mlp"])[None], before=False
+        ),
+        SubLayer("encoder", layer, "whole"): answer(
+            library.bert.encoder.layer[layer], lambda _, given, __: given[0], before=False
+        ),
+    }
+    found = {effect.head: effect.bits for effect in rank_heads(checkpoint, text, by=by)}
+    found |= {effect.layer: effect.bits for effect in rank_layers(checkpoint, text, by=by)}  # type: ignore[misc]
+    for part, logs in expected.items():
+        bits = float(kl_bits(whole, logs))
+        assert found[part] == pytest.approx(bits, rel=1e-3, abs=1e-4)  # type: ignore[index]
+        assert ablate_heads(checkpoint, text, [part], by=by).bits == pytest.approx(bits, rel=1e-3, abs=1e-4)
+        assert bits > 0.01

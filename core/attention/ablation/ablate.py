@@ -19,6 +19,10 @@ A head mask sets the output of a head to zero before the output projection:
 which equals zeros in the rows of :math:`W_O` of head h (Michel et al. 2019, arXiv 1905.10650). Every row of a batch has
 its own mask.
 
+In place of zero the output of a head, and of a feed-forward layer, may be its mean over the tokens of some texts, or
+what it is in another text: zero itself is a value that later layers may never have met. A whole layer is ablated by
+passing on what it read.
+
 XLNet's two streams use the same heads, so a head can be ablated in both streams (the kind ``encoder``), in the content
 stream alone (``decoder``) or in the query stream alone (``query``), as its maps are named.
 
@@ -28,22 +32,37 @@ Legend: R rows, H heads, n tokens, d head dimension.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from core.attention.ablation.question import ask, best, names
 from core.attention.heads import spread
+from core.attention.layers import has_blueprint, plan_of, stacks
 from core.attention.scores import attention_layers
 from core.attention.trace import MapKind
 from core.checkpoints.spec import Checkpoint
 from core.errors import OutOfRange
+from core.language.inputs import Inputs
 from core.language.makers import inputs
 from core.language.types import MaskPrediction
 from core.lazy import Tensor, torch
-from core.run.run import Edit, Run, Site
+from core.run.run import Edit, Run, Site, recording, run
 
+P = TypeVar("P", bound="Head | SubLayer")
+By = Literal["zero", "mean", "other"]
+"""What stands in place of an ablated output: zero, its mean over `REFERENCE`, or what it is in the last text of it, at
+the same position (from its start again where that text is shorter)."""
+REFERENCE = (
+    "The old woman lived in a small house near the river, and every morning she went to the market.",
+    "He said that he would come back before the winter, but nobody believed him.",
+    "In the year after the war the town had two schools, a bank and a railway station.",
+    "What do you think about it? I am not sure that we should go there today.",
+    "The children played in the garden until it was dark, and then their mother called them.",
+    "Water is made of two gases, and it boils when it is hot enough.",
+    "They found a letter under the door, opened it and read it twice before they said a word to each other.",
+)
 AT_ONCE = 1_024
 """The most tokens of one pass, over all rows."""
 
@@ -62,7 +81,7 @@ class Change:
 class Ablation:
     """A prediction with all heads and without some."""
 
-    heads: tuple[Head, ...]
+    heads: tuple[Head | SubLayer, ...]
     before: MaskPrediction
     after: MaskPrediction
     changes: tuple[Change, ...]
@@ -71,49 +90,64 @@ class Ablation:
     """KL(before ‖ after)."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadEffect:
-    """The prediction without one head."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """The prediction without one part."""
 
-    head: Head
     bits: float
     """KL(before ‖ after)."""
     before: float
     """Probability of the top answer of the whole model."""
     after: float
-    """Probability of the same answer without the head."""
+    """Probability of the same answer without the part."""
     answer: str
-    """The top answer without the head."""
+    """The top answer without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadEffect(Effect):
+    head: Head
     sharpness: float | None
     """Of its attention over this text, that of the content stream if ablated in both; None without a map."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerEffect(Effect):
+    layer: SubLayer
+
+
 def ablate_heads(
-    checkpoint: Checkpoint, text: str, off: Sequence[Head] = (), *, task: str | None = None, k: int = 5
+    checkpoint: Checkpoint,
+    text: str,
+    off: Sequence[Head | SubLayer] = (),
+    *,
+    task: str | None = None,
+    by: By = "zero",
+    k: int = 5,
 ) -> Ablation:
-    """The prediction for ``text`` with all heads, and without those of ``off``.
+    """The prediction for ``text`` with everything, and without the heads and layers of ``off``.
 
     Args:
         task: as for `core.language.makers.inputs`.
         k: answers to report.
 
     Raises:
-        OutOfRange: an unknown head.
+        OutOfRange: an unknown head or layer.
         NoAttentionMatrix: the heads of the architecture are not known.
         InputEmpty, InputTooLong, InputUnusable, UnknownTask: as `core.language.makers.inputs`.
     """
     question = inputs(checkpoint, text, task, step=0)
-    every = heads_of(checkpoint)
-    for head in off:
-        if head not in every:
-            raise OutOfRange(
-                f"This model has no head {head.head + 1} in layer {head.layer + 1} of its {head.kind} attention."
-            )
-    before, after = ask(question, 2, edits=without(checkpoint, [(), off])).logs
+    every: tuple[Head | SubLayer, ...] = (*heads_of(checkpoint), *sub_layers_of(checkpoint))
+    for ablated in off:
+        if ablated not in every:
+            kind, layer, part = ablated
+            name = f"head {part + 1} in layer" if isinstance(part, int) else f"{part} layer"
+            raise OutOfRange(f"This model has no {name} {layer + 1} of its {kind}.")
+    before, after = ask(question, 2, edits=without(checkpoint, [(), off], values(question, by))).logs
     first, second = best(question, before, k), best(question, after, k)
     ids = sorted({*first.ids, *second.ids}, key=lambda i: (-float(before[i]), i))
     return Ablation(
-        tuple(head for head in every if head in off),
+        tuple(candidate for candidate in every if candidate in off),
         first,
         second,
         tuple(
@@ -124,51 +158,122 @@ def ablate_heads(
     )
 
 
-def rank_heads(checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0) -> tuple[HeadEffect, ...]:
+def rank_heads(
+    checkpoint: Checkpoint, text: str, *, task: str | None = None, step: int = 0, by: By = "zero"
+) -> tuple[HeadEffect, ...]:
     """The effect of each head, ablated alone, on the prediction for ``text``; the largest first.
 
     Arguments as for `core.language.makers.inputs`, errors as :func:`ablate_heads`.
     """
     question = inputs(checkpoint, text, task, step)
-    asked = ask(question, keep={"pattern", "mask"})
-    log_probabilities, sharp = asked.logs[0], _sharpness(checkpoint, asked.recorded)
-    top = int(log_probabilities.argmax())
-    every = heads_of(checkpoint)
-    rows = max(1, AT_ONCE // (len(question.tokens) + len(question.source)))
-    effects: list[HeadEffect] = []
-    for start in range(0, len(every), rows):
-        tried = every[start : start + rows]
-        logs = ask(question, len(tried), edits=without(checkpoint, [(head,) for head in tried])).logs
-        answers = names(question, logs.argmax(-1).tolist())
-        bits = kl_bits(log_probabilities, logs)
-        for row, head in enumerate(tried):
-            effects.append(
-                HeadEffect(
-                    head,
-                    float(bits[row]),
-                    math.exp(log_probabilities[top]),
-                    math.exp(logs[row, top]),
-                    answers[row],
-                    sharp.get(head),
-                )
-            )
+    sharp = _sharpness(checkpoint, ask(question, keep={"pattern", "mask"}).recorded)
+    effects = [
+        HeadEffect(**effect, head=head, sharpness=sharp.get(head))
+        for head, effect in _each(question, heads_of(checkpoint), by)
+    ]
     return tuple(sorted(effects, key=lambda effect: -effect.bits))
 
 
-def without(checkpoint: Checkpoint, off: Sequence[Collection[Head]]) -> dict[Site, Edit]:
-    """The edits of a pass whose row r is computed without the heads ``off[r]``."""
+def rank_layers(
+    checkpoint: Checkpoint, text: str, *, task: str | None = None, by: By = "zero"
+) -> tuple[LayerEffect, ...]:
+    """The same of each feed-forward layer and each whole layer, in their order; empty where they are not known."""
+    question = inputs(checkpoint, text, task, step=0)
+    return tuple(LayerEffect(**effect, layer=layer) for layer, effect in _each(question, sub_layers_of(checkpoint), by))
+
+
+def _each(question: Inputs, parts: Sequence[P], by: By) -> Iterator[tuple[P, dict[str, Any]]]:
+    """Each part, with the fields of an :class:`Effect`."""
+    log_probabilities = ask(question).logs[0]
+    top = int(log_probabilities.argmax())
+    before = math.exp(log_probabilities[top])
+    in_place = values(question, by)
+    rows = max(1, AT_ONCE // (len(question.tokens) + len(question.source)))
+    for start in range(0, len(parts), rows):
+        tried = parts[start : start + rows]
+        logs = ask(question, len(tried), edits=without(question.checkpoint, [(part,) for part in tried], in_place)).logs
+        answers = names(question, logs.argmax(-1).tolist())
+        bits = kl_bits(log_probabilities, logs)
+        for row, part in enumerate(tried):
+            after = math.exp(logs[row, top])
+            yield part, {"bits": float(bits[row]), "before": before, "after": after, "answer": answers[row]}
+
+
+def values(question: Inputs, by: By) -> dict[Site, Tensor]:
+    """What stands in place of ablated outputs, (1 or m, ...) by site; empty for zero."""
+    if by == "zero":
+        return {}
+    checkpoint = question.checkpoint
+    texts = REFERENCE if by == "mean" else REFERENCE[-1:]
+    runs = [_reference(checkpoint, text, question.task) for text in texts]
+    if by == "other":
+        return {site: tensor[0] for site, tensor in runs[0].tensors.items()}
+    tokens = {site: torch.cat([recorded.tensors[site][0] for recorded in runs]) for site in runs[0].tensors}
+    return {site: tensor.mean(0, keepdim=True) for site, tensor in tokens.items()}
+
+
+def _reference(checkpoint: Checkpoint, text: str, task: str | None) -> Run:
+    """The pass over a text of `REFERENCE`; an encoder-decoder's decoder reads its first tokens alone."""
+    question = inputs(checkpoint, text, task, target="")
+    keep = {"z", "mlp_out"}
+    if task is None or checkpoint.spec.offers("rewrites"):
+        return run(checkpoint.model, question.tensors, keep=keep)
+    with recording(keep) as recorded:
+        checkpoint.model.answer(question.tensors, task)
+    return recorded
+
+
+def without(
+    checkpoint: Checkpoint, off: Sequence[Collection[Head | SubLayer]], in_place: Mapping[Site, Tensor] | None = None
+) -> dict[Site, Edit]:
+    """The edits of a pass whose row r is computed without the heads and layers of ``off[r]``.
+
+    Args:
+        in_place: of their outputs, as :func:`values` has them; zero by default.
+    """
     heads = _counts(checkpoint)
     gates: dict[Site, Tensor] = {}
+    edits: dict[Site, Edit] = {}
     for row, ablated in enumerate(off):
-        for kind, layer, head in ablated:
+        for kind, layer, part in ablated:
+            if part == "whole":
+                passed = edits.setdefault(Site(kind, layer, "resid_pre"), _Passed())
+                assert isinstance(passed, _Passed)
+                passed.rows.append(row)
+                edits[Site(kind, layer, "resid_post")] = passed.on
+                continue
+            name = "z" if isinstance(part, int) else "mlp_out"
             for stream in checkpoint.spec.family.streams_of(kind):
-                gate = gates.setdefault(Site(stream, layer, "z"), torch.ones(len(off), heads[kind, layer]))
-                gate[row, head] = 0
-    return {site: partial(_gated, gate[:, None, :, None]) for site, gate in gates.items()}
+                shape = (len(off), heads[kind, layer]) if isinstance(part, int) else (len(off),)
+                gate = gates.setdefault(Site(stream, layer, name), torch.ones(shape))
+                gate[(row, part) if isinstance(part, int) else row] = 0
+    for site, gate in gates.items():
+        edits[site] = partial(_gated, gate, (in_place or {}).get(site))
+    return edits
 
 
-def _gated(gate: Tensor, z: Tensor) -> Tensor:
-    return z * gate
+def _gated(gate: Tensor, value: Tensor | None, output: Tensor) -> Tensor:
+    """``output`` (R, n, ...) where ``gate`` (R,) or (R, H) is 1, elsewhere ``value`` (m, ...)."""
+    gate = gate[:, None, :, None] if gate.dim() == 2 else gate[:, None, None]
+    if value is None:
+        return output * gate
+    return torch.where(gate == 1, output, value[torch.arange(output.shape[1]) % len(value)])
+
+
+class _Passed:
+    """What a layer reads, passed on in some rows of a pass in place of what it makes of it."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+
+    def __call__(self, read: Tensor) -> Tensor:
+        self.read = read
+        return read
+
+    def on(self, made: Tensor) -> Tensor:
+        passed = made.clone()
+        passed[self.rows] = self.read[self.rows]
+        return passed
 
 
 def kl_bits(before: Tensor, after: Tensor) -> Tensor:
@@ -203,6 +308,26 @@ class Head(NamedTuple):
     kind: MapKind
     layer: int
     head: int
+
+
+class SubLayer(NamedTuple):
+    """A feed-forward layer, or a whole layer; from 0."""
+
+    kind: MapKind
+    layer: int
+    part: Literal["feed-forward", "whole"]
+
+
+def sub_layers_of(checkpoint: Checkpoint) -> tuple[SubLayer, ...]:
+    """The feed-forward layers and the layers of a checkpoint; none where they are not known or carry two streams."""
+    if not has_blueprint(checkpoint) or "query" in checkpoint.spec.family.streams or checkpoint.spec.offers("hashing"):
+        return ()
+    return tuple(
+        SubLayer(stack.kind, layer.layer, part)
+        for stack in stacks(checkpoint)
+        for layer in plan_of(checkpoint).layers[stack.kind]
+        for part in ("feed-forward", "whole")
+    )
 
 
 def heads_of(checkpoint: Checkpoint) -> tuple[Head, ...]:
