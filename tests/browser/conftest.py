@@ -6,7 +6,7 @@ what it waits for, and has most of a minute because the machine may be slow.
 To load a page costs Chromium a second or more, to go to another view of a page that is loaded a third of that. So
 journeys share a tab, and none may rest on what another left: :meth:`Visitor.open` goes on in the open session where
 that reads the link afresh, and loads the page elsewhere. After a journey that failed, the tab is another. A journey
-that goes Back is a `traveller`'s, who has a tab of their own: in a shared one Back may lead to another journey.
+may go Back as often as it has gone on. One with a :class:`Line` is a `traveller`'s, who has a tab of their own.
 """
 
 from __future__ import annotations
@@ -615,7 +615,7 @@ def visitor(request: pytest.FixtureRequest) -> Iterator[Visitor]:
 
 @pytest.fixture
 def traveller(window: BrowserContext, warm: str) -> Iterator[Visitor]:
-    """A visitor of the same app with a tab of their own, whose history holds nothing but what its visitor does."""
+    """A visitor of the same app with a tab of their own, where a :class:`Line` stays as long as the tab."""
     with new_tab(window) as tab, visiting(tab, warm) as person:
         yield person
 

@@ -75,8 +75,8 @@ def test_an_address_in_a_link_of_the_app_is_quoted_and_leads_nowhere(visitor: Vi
     assert page.locator("a[href*='login.example' i]").count() == 0
 
 
-def test_a_search_by_keyboard_leads_to_a_place_and_keeps_the_page_until_then(traveller: Visitor) -> None:
-    page = traveller.open("/catalogue?tab=models&branch=decoder")
+def test_a_search_by_keyboard_leads_to_a_place_and_keeps_the_page_until_then(visitor: Visitor) -> None:
+    page = visitor.open("/catalogue?tab=models&branch=decoder")
     side = page.get_by_test_id("stSidebar")
     box = side.get_by_role("textbox", name="Search the Atlas")
     box.focus()
@@ -90,7 +90,7 @@ def test_a_search_by_keyboard_leads_to_a_place_and_keeps_the_page_until_then(tra
     expect(term).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/glossary.term=sentence-order-prediction"))
-    traveller.settle()
+    visitor.settle()
     expect(page.get_by_role("heading", name="Sentence-order prediction")).to_be_visible()
     page.go_back()
     expect(page).to_have_url(re.compile("/catalogue.tab=models&branch=decoder"))
@@ -232,11 +232,11 @@ def test_a_presented_map_is_clicked_where_it_is_drawn(visitor: Visitor) -> None:
 PROJECTOR: ViewportSize = {"width": 1920, "height": 1080}
 
 
-def test_a_larger_screen_shows_a_presentation_larger(traveller: Visitor) -> None:
+def test_a_larger_screen_shows_a_presentation_larger(visitor: Visitor) -> None:
     heights = []
     for size in (LAPTOP, PROJECTOR):
-        traveller.page.set_viewport_size(size)
-        page = traveller.arrive("/tokenizers?tab=languages&present=1")
+        visitor.page.set_viewport_size(size)
+        page = visitor.arrive("/tokenizers?tab=languages&present=1")
         unit = page.locator(".js-plotly-plot .xtitle").first
         expect(unit).to_be_in_viewport(ratio=0.999)  # of pixels that are rounded
         box = unit.bounding_box()
@@ -246,16 +246,16 @@ def test_a_larger_screen_shows_a_presentation_larger(traveller: Visitor) -> None
 
 
 @pytest.mark.parametrize("size", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
-def test_a_presentation_shows_all_of_bertviz_and_of_the_transformer(traveller: Visitor, size: ViewportSize) -> None:
-    traveller.page.set_viewport_size(size)
+def test_a_presentation_shows_all_of_bertviz_and_of_the_transformer(visitor: Visitor, size: ViewportSize) -> None:
+    visitor.page.set_viewport_size(size)
     text = "+".join(["the"] * 15)
-    page = traveller.arrive(f"/attention?tab=bertviz&model=dir-tiny-bert&present=1&text={text}")
+    page = visitor.arrive(f"/attention?tab=bertviz&model=dir-tiny-bert&present=1&text={text}")
     frame = page.frame_locator("iframe")
     last = frame.locator("#right text").last
     expect(last).to_have_text("[SEP]")
     expect(frame.locator("#right text")).to_have_count(17)
     expect(last).to_be_in_viewport(ratio=0.999)
-    page = traveller.arrive("/transformer?present=1")
+    page = visitor.arrive("/transformer?present=1")
     for column in ("Tokens", "Prediction"):
         expect(page.locator("text.title").get_by_text(column, exact=True)).to_be_in_viewport(ratio=0.999)
     for key, step in (("PageDown", "2"), ("PageDown", "3"), ("PageUp", "2")):

@@ -34,8 +34,8 @@ def asks(page: Page, text: str) -> None:
     expect(page.locator(box)).to_have_count(1)
 
 
-def test_back_returns_to_the_view_that_was_left(traveller: Visitor) -> None:
-    page = traveller.arrive(f"/encoder?{urlencode({'model': 'dir-tiny-bert', 'text': TEXT, 'mask': '2'})}")
+def test_back_returns_to_the_view_that_was_left(visitor: Visitor) -> None:
+    page = visitor.arrive(f"/encoder?{urlencode({'model': 'dir-tiny-bert', 'text': TEXT, 'mask': '2'})}")
     sentence = page.get_by_role("textbox", name="Sentence")
     hidden = page.get_by_role("group", name="Tokens of the sentence").locator("[aria-pressed=true]")
     expect(hidden).to_have_text([re.compile("cat")])
@@ -53,8 +53,8 @@ def test_back_returns_to_the_view_that_was_left(traveller: Visitor) -> None:
     expect(hidden).to_have_text([re.compile("cat")])
 
 
-def test_back_right_after_a_click(traveller: Visitor) -> None:
-    page = traveller.arrive("/glossary?letter=A")
+def test_back_right_after_a_click(visitor: Visitor) -> None:
+    page = visitor.arrive("/glossary?letter=A")
     for name in "BCD":
         letter(page, name)
         expect(page).to_have_url(re.compile(f"letter={name}"))
@@ -110,17 +110,17 @@ def test_back_and_a_click_that_undoes_another_while_the_address_of_a_click_is_on
     shows(page, "Z")
 
 
-def test_the_address_of_a_view_that_moved_is_replaced(traveller: Visitor) -> None:
+def test_the_address_of_a_view_that_moved_is_replaced(visitor: Visitor) -> None:
     """Else Back would find the old one, which shows something else, or leads forward again."""
-    page = traveller.arrive("/glossary?letter=B")
-    page.goto(f"{traveller.address}/encoder?tab=heads&model=dir-tiny-bert&layer=2&head=2")
+    page = visitor.arrive("/glossary?letter=B")
+    page.goto(f"{visitor.address}/encoder?tab=heads&model=dir-tiny-bert&layer=2&head=2")
     new = re.compile(r"/attention\?(?=.*model=dir-tiny-bert)(?=.*layer=2)")
     expect(page).to_have_url(new)
     expect(page.get_by_role("heading", name="Attention", level=1)).to_be_visible()
-    traveller.settle()
+    visitor.settle()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name=content("glossary").title).click()
     expect(page).to_have_url(re.compile("/glossary$"))
-    traveller.settle()
+    visitor.settle()
     page.go_back()
     expect(page).to_have_url(new)
     expect(page.get_by_role("heading", name="Attention", level=1)).to_be_visible()
@@ -141,8 +141,8 @@ LEAVES_AS_IT_READS = """() => {
 }"""
 
 
-def test_home_left_while_it_reads_the_last_view_does_not_come_back(traveller: Visitor) -> None:
-    page = traveller.arrive("/glossary")  # stored as the last view
+def test_home_left_while_it_reads_the_last_view_does_not_come_back(visitor: Visitor) -> None:
+    page = visitor.arrive("/glossary")  # stored as the last view
     page.evaluate(LEAVES_AS_IT_READS)
     page.get_by_role("link", name="Home").click()
     expect(page).to_have_url(re.compile("/generation"))

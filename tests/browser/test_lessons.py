@@ -72,6 +72,8 @@ def test_a_step_shows_its_verdict_beside_the_answers_and_the_next_one_begins_at_
     assert top(verdict) < top(number)
     page.get_by_role("button", name=WORDS.label("show")).click()
     expect(page.get_by_test_id("stAlert").filter(has_text="Computed just now: 55")).to_be_in_viewport(ratio=1)
+    if beside:  # a telephone shows where the next one begins
+        return
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name="The first token has a single key")).to_be_in_viewport(ratio=1)
     inside = page.frame_locator("iframe[title='The first token has a single key']")

@@ -142,8 +142,8 @@ def test_pictures_are_saved_as_they_stand(alone: Page) -> None:
     assert done.value.path().read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_person_looks_filters_and_opens_a_system(traveller: Visitor) -> None:
-    page = traveller.open("/catalogue?line=roberta&year=2020")
+def test_a_person_looks_filters_and_opens_a_system(visitor: Visitor) -> None:
+    page = visitor.open("/catalogue?line=roberta&year=2020")
     expect(page.locator(".picture .node.later")).to_have_count(sum(entry.year > 2020 for entry in FAMILY))
     expect(page.get_by_role("rowheader", name="BERT → RoBERTa")).to_be_visible()
     page.get_by_role("radio", name="By size").click()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import quote_plus
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from core.content import content
 from tests.browser.conftest import TELEPHONE, WAIT_MS, Visitor, new_tab, visiting
@@ -82,18 +82,25 @@ def presses(person: Visitor, view: str, waits: Sequence[int]) -> None:
 
 
 @pytest.mark.parametrize("view", PAGES)
-def test_a_press_on_another_section_or_page_keeps_what_was_typed(view: str, traveller: Visitor) -> None:
-    presses(traveller, view, ROUNDS.get(view, WAITS[2:]))
+def test_a_press_on_another_section_or_page_keeps_what_was_typed(view: str, visitor: Visitor) -> None:
+    presses(visitor, view, ROUNDS.get(view, WAITS[2:]))
+
+
+@pytest.fixture(scope="module")
+def screen(chromium: Browser) -> Iterator[BrowserContext]:
+    """A telephone's window that is touched."""
+    context = chromium.new_context(viewport=TELEPHONE, has_touch=True, reduced_motion="reduce")
+    context.set_default_timeout(WAIT_MS)
+    context.new_page()  # stays open, as in the other `window`
+    yield context
+    context.close()
 
 
 @pytest.fixture
-def toucher(chromium: Browser, warm: str) -> Iterator[Visitor]:
+def toucher(screen: BrowserContext, warm: str) -> Iterator[Visitor]:
     """A visitor with a telephone that is touched."""
-    context = chromium.new_context(viewport=TELEPHONE, has_touch=True, reduced_motion="reduce")
-    context.set_default_timeout(WAIT_MS)
-    with new_tab(context) as tab, visiting(tab, warm) as person:
+    with new_tab(screen) as tab, visiting(tab, warm) as person:
         yield person
-    context.close()
 
 
 def test_a_tap_keeps_what_was_typed(toucher: Visitor) -> None:
@@ -125,7 +132,7 @@ def backs(person: Visitor, view: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "view"), [("traveller", "tokenizers?text="), ("toucher", "encoder?model=dir-tiny-bert&text=")]
+    ("who", "view"), [("visitor", "tokenizers?text="), ("toucher", "encoder?model=dir-tiny-bert&text=")]
 )
 def test_back_while_the_focus_is_in_the_box_keeps_what_was_typed(
     who: str, view: str, request: pytest.FixtureRequest

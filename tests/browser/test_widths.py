@@ -1,4 +1,7 @@
-"""No page is wider than its window, and the row of system, model and sections is whole, zoomed and on a telephone."""
+"""Each page in one visit: nothing keeps anybody from using it, its main picture comes first, and it fits its window.
+
+The row of system, model and sections is whole, zoomed and on a telephone.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,22 @@ from playwright.sync_api import TimeoutError, ViewportSize, expect
 from core.catalogue.schema import BRANCHES
 from core.content import content
 from tests.browser.axe import findings
-from tests.browser.conftest import ROOT, Visitor
+from tests.browser.conftest import ROOT, TELEPHONE, Visitor
+from tests.browser.picture import first_picture
 
 PATHS = {file.stem: f"/{file.stem}" for file in sorted((ROOT / "pages").glob("*.py"))} | {"home": "/"}
 """Every page's file and its path."""
-VIEWS = (
-    *("/encoder?facts=open", "/decoder?system=gpt-3&tab=tree", "/glossary?term=rotary-positions"),
-    *("/catalogue?tab=table&pins=bert,gpt-2", "/catalogue?tab=trees&left=bert&right=t5", "/tokenizers?tab=languages"),
-    "/catalogue?tab=memory&system=llama&device=l4&bits=32",
+PICTURES = (
+    *("/", "/encoder", "/decoder", "/encoder-decoder", "/efficient", "/transformer", "/attention"),
+    *("/attention?tab=block", "/objectives", "/objectives?tab=masks", "/generation?tab=beam"),
+    *("/training?tab=train", "/vectors"),
 )
-"""What a page shows beside its first view, where it is widest; every section is in ``tests/nightly/test_axe.py``."""
+"""The main views, which begin with a picture; every section is in ``tests/nightly/test_axe.py``."""
+VIEWS = ("/encoder?facts=open", "/decoder?system=gpt-3&tab=tree", "/catalogue?tab=table&pins=bert,gpt-2")
+"""What only a link opens, where a page is widest; every section is in ``tests/nightly/test_axe.py``."""
 SECTIONS = [content("branch", section).title for section in ("demo", "tree")]
-ZOOMED, TELEPHONE = 853, 400
-"""CSS pixels: where there is least room beside the sidebar (1,280 at a zoom of 150%), and a telephone."""
+ZOOMED: ViewportSize = {"width": 853, "height": 800}
+"""CSS pixels: where there is least room beside the sidebar (1,280 at a zoom of 150%)."""
 TROUBLE = """
 (names) => {
   const found = [];
@@ -51,26 +57,39 @@ TROUBLE = """
 
 def fits(visitor: Visitor, *names: str) -> None:
     """Wait on a telephone, and zoomed where choices have to be whole, until the page has no trouble."""
-    for width in (ZOOMED, TELEPHONE) if names else (TELEPHONE,):
-        size: ViewportSize = {"width": width, "height": 800}
+    for size in (ZOOMED, TELEPHONE) if names else (TELEPHONE,):
         visitor.page.set_viewport_size(size)
         try:
             visitor.page.wait_for_function(f"(names) => !({TROUBLE})(names).length", arg=names, polling=50)
         except TimeoutError:
             trouble = visitor.page.evaluate(TROUBLE, names)
-            assert trouble == [], f"at {width} pixels"
+            assert trouble == [], f"at {size['width']} pixels"
 
 
-@pytest.mark.parametrize("name", PATHS)
-def test_a_page_opens_and_never_scrolls_sideways_and_branches_show_all_their_sections(
-    visitor: Visitor, name: str
-) -> None:
-    page = visitor.open(PATHS[name])
+def has_its_picture_first(visitor: Visitor) -> None:
+    """Within the first screen, on a telephone too, with little to read and to choose above it."""
+    picture = first_picture(visitor.page)
+    if visitor.page.viewport_size == TELEPHONE:
+        assert picture.y <= 680
+    else:
+        assert picture.y <= 250
+        assert picture.words <= 40, picture.said
+        assert picture.controls <= 8
+
+
+@pytest.mark.parametrize("path", [*PATHS.values(), *(path for path in PICTURES if path not in PATHS.values())])
+def test_a_page_can_be_used_begins_with_its_picture_and_never_scrolls_sideways(visitor: Visitor, path: str) -> None:
+    page, name = visitor.open(path), path.strip("/").partition("?")[0]
     title = "Transformer Atlas"
-    expect(page).to_have_title(title if name == "home" else f"{content(name).title} · {title}")
+    expect(page).to_have_title(f"{content(name).title} · {title}" if name else title)
     assert page.get_by_test_id("stAlertContentError").count() == 0
-    assert findings(page) == []  # every section, in both themes and on a telephone too: tests/nightly/test_axe.py
-    fits(visitor, *(SECTIONS if name in BRANCHES else ()))
+    if path in PICTURES:
+        has_its_picture_first(visitor)
+    if path in PATHS.values():  # every section, in both themes and on a telephone too: tests/nightly/test_axe.py
+        assert findings(page) == []
+    fits(visitor, *(SECTIONS if name in BRANCHES else ()))  # ends with a telephone
+    if path in PICTURES:
+        has_its_picture_first(visitor)
 
 
 def test_the_longest_names_of_a_system_and_a_model_are_whole(visitor: Visitor) -> None:
