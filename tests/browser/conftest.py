@@ -33,6 +33,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Download,
     Frame,
+    Locator,
     Page,
     Request,
     ViewportSize,
@@ -514,6 +515,14 @@ def visiting(tab: Tab, address: str) -> Iterator[Visitor]:
             tab.page.evaluate("localStorage.clear()")
     assert person.strangers() == []
     assert [complaint for complaint in person.complaints if not _of_a_view_left(complaint, tab.page)] == []
+
+
+def comes_true(shown: Locator, condition: str) -> None:
+    """Wait until a condition in JavaScript holds: while a run goes on, Streamlit lets what it replaces fade."""
+    end = time.monotonic() + WAIT_MS / 1000
+    while not shown.evaluate(condition):
+        assert time.monotonic() < end, f"{condition}\ndoes not hold of {shown}"
+        shown.page.wait_for_timeout(100)
 
 
 @contextmanager

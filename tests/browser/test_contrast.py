@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
 
-from tests.browser.conftest import TELEPHONE, WAIT_MS, Tab, Visitor, new_tab, visiting
+from tests.browser.conftest import TELEPHONE, Tab, Visitor, comes_true, new_tab, visiting
 
 CONTRAST = """
 (element) => {
@@ -44,14 +43,6 @@ def readable(text: Locator) -> None:
     """Wait until ``text`` has a contrast of 4.5 to 1."""
     expect(text).to_be_visible()
     comes_true(text, f"(element) => ({CONTRAST})(element) >= 4.5")
-
-
-def comes_true(shown: Locator, condition: str) -> None:
-    """Wait until a condition in JavaScript holds: while a run goes on, Streamlit lets what it replaces fade."""
-    end = time.monotonic() + WAIT_MS / 1000
-    while not shown.evaluate(condition):
-        assert time.monotonic() < end, f"{condition}\ndoes not hold of {shown}"
-        shown.page.wait_for_timeout(100)
 
 
 @pytest.fixture(scope="module")
