@@ -1,4 +1,4 @@
-"""A model whose vocabulary is hostile: the sections of the page Attention show its tokens as text and run none."""
+"""A model whose vocabulary is hostile: what shows attention and interventions shows tokens as text and runs none."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from tests.browser.conftest import HOSTILE, PLANTED, Visitor
 TEXT = " ".join(("the cat sat", *HOSTILE, *PLANTED))
 SHORT = " ".join((HOSTILE[0], HOSTILE[4], HOSTILE[6], *PLANTED))
 """As much as fits side by side, where marks count as words: a script, markup, a link, and what a tokenizer plants."""
-SECTIONS = ("heads", "all", "bertviz", "block", "off", "beside")
+SECTIONS = ("heads", "bertviz", "block", "off", "lens", "beside")
+"""The grid of all heads is drawn alone in ``test_attention_hostile.py``."""
 WRITTEN = ("heads", "block", "beside")
 """Sections that write the tokens of the text on the page itself; others draw them in a frame, or have answers alone."""
+CUT = {"heads": "gnp.exe", "block": "gnp.e…", "lens": "gnp.exe"}
+"""What these show of a token that would turn the direction; a step inside a block has less room."""
 
 
 def sections(visitor: Visitor) -> Iterator[tuple[str, Page]]:
@@ -25,12 +28,14 @@ def sections(visitor: Visitor) -> Iterator[tuple[str, Page]]:
         wanted = {"tab": tab, "model": "dir-strange", "text": TEXT, "layer": "1", "head": "1"}
         if tab == "off":  # which predicts a masked token
             wanted["asked"] = f"[MASK] {TEXT}"
+        if tab == "lens":  # which names the tokens before the mask
+            wanted["asked"] = f"{TEXT} [MASK]"
         if tab == "beside":  # where three models read it, each with its own tokens
             wanted |= {"beside": "dir-strange,atlas-gpt-2,atlas-t5", "text": SHORT}
             del wanted["model"], wanted["layer"], wanted["head"]
-        link = {"beside": "/transformer?", "off": "/interventions?"}.get(tab, "/attention?") + urlencode(
-            wanted, quote_via=quote
-        )
+        link = {"beside": "/transformer?", "off": "/interventions?", "lens": "/interventions?"}.get(
+            tab, "/attention?"
+        ) + urlencode(wanted, quote_via=quote)
         yield tab, visitor.open(link) if tab == SECTIONS[0] else visitor.go(link)
 
 
@@ -47,8 +52,7 @@ def test_sections_show_hostile_tokens_and_what_a_tokenizer_plants_as_text(visito
         assert "Traceback" not in shown, tab
         assert not set("\u2028\u2029\u202e\u2066") & set(shown), tab
         assert "<b>long</b>" * 100 not in shown, tab
-        if tab in ("heads", "block"):
-            assert "gnp.exe" in shown, tab
+        assert CUT.get(tab, "") in shown, tab
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), tab
         for frame in page.frames:
             assert frame.locator(":root").evaluate("() => typeof struck") == "undefined", tab  # which has a limit

@@ -21,8 +21,8 @@ PAGES = {
 """A view of each page, and its box."""
 WAITS = (0, 80, 200)
 """Milliseconds between what is typed and the press."""
-ROUNDS = {"encoder?model=dir-tiny-bert": WAITS, "objectives": WAITS[:1], "tokenizers": WAITS[1:2]}
-"""One page waits as long as each; each of the others as long as one: all waits of all are in ``tests/nightly``."""
+ROUNDS = {"encoder?model=dir-tiny-bert": 0, "decoder?model=dir-tiny-gpt2": 200, "objectives": 0, "tokenizers": 80}
+"""How long each page waits here: all waits of all are in ``tests/nightly``."""
 
 
 def box_of(page: Page, label: str) -> Locator:
@@ -83,7 +83,7 @@ def presses(person: Visitor, view: str, waits: Sequence[int]) -> None:
 
 @pytest.mark.parametrize("view", PAGES)
 def test_a_press_on_another_section_or_page_keeps_what_was_typed(view: str, visitor: Visitor) -> None:
-    presses(visitor, view, ROUNDS.get(view, WAITS[2:]))
+    presses(visitor, view, [ROUNDS[view]])
 
 
 @pytest.fixture(scope="module")
@@ -103,20 +103,24 @@ def toucher(screen: BrowserContext, warm: str) -> Iterator[Visitor]:
         yield person
 
 
+def taps(person: Visitor, waits: Sequence[int]) -> None:
+    page = person.arrive("/encoder?model=dir-tiny-bert")
+    for wait in waits:
+        other_section(person, "Sentence", wait, page.touchscreen.tap)
+
+
 def test_a_tap_keeps_what_was_typed(toucher: Visitor) -> None:
-    page = toucher.arrive("/encoder?model=dir-tiny-bert")
-    for wait in WAITS:
-        other_section(toucher, "Sentence", wait, page.touchscreen.tap)
+    taps(toucher, WAITS[:1])
 
 
-def backs(person: Visitor, view: str) -> None:
+def backs(person: Visitor, view: str, waits: Sequence[int]) -> None:
     """Back leads to another page first, then to another text of the same view; Forward finds what was typed, and its
     result is computed: the address has it."""
-    texts = ["Blue whales sing.", *(f"An owl sees {wait} mice." for wait in WAITS)]
+    texts = ["Blue whales sing.", *(f"An owl sees {wait} mice." for wait in waits)]
     page = person.arrive("/glossary?letter=Z")
     person.go(f"/{view}{quote_plus(texts[0])}")
     box = box_of(page, PAGES[view.removesuffix("&text=").removesuffix("?text=")])
-    for number, wait in enumerate(WAITS):
+    for number, wait in enumerate(waits):
         box.fill(texts[number + 1])
         page.wait_for_timeout(wait)
         page.go_back()
@@ -137,4 +141,4 @@ def backs(person: Visitor, view: str) -> None:
 def test_back_while_the_focus_is_in_the_box_keeps_what_was_typed(
     who: str, view: str, request: pytest.FixtureRequest
 ) -> None:
-    backs(request.getfixturevalue(who), view)
+    backs(request.getfixturevalue(who), view, (0, 200))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import Visitor
-from tests.browser.test_typed import PAGES, WAITS, backs, presses
+from tests.browser.test_typed import PAGES, WAITS, backs, presses, screen, taps, toucher
+
+__all__ = ["screen", "toucher"]
 
 
 @pytest.mark.parametrize("view", PAGES)
@@ -15,4 +17,8 @@ def test_a_press_keeps_what_was_typed(view: str, traveller: Visitor) -> None:
 
 @pytest.mark.parametrize("view", ["encoder?model=dir-tiny-bert&text=", "tokenizers?text="])
 def test_back_keeps_what_was_typed(view: str, traveller: Visitor) -> None:
-    backs(traveller, view)
+    backs(traveller, view, WAITS)
+
+
+def test_a_tap_keeps_what_was_typed(toucher: Visitor) -> None:
+    taps(toucher, WAITS)
