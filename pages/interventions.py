@@ -2,6 +2,7 @@
 
 from core.ui.interventions.ablation import ABLATION
 from core.ui.interventions.attribution import ATTRIBUTION
+from core.ui.interventions.breaking import BREAKING
 from core.ui.interventions.lens import LENS
 from core.ui.interventions.patching import PATCHING
 from core.ui.interventions.setup import MODEL
@@ -10,7 +11,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "interventions",
-    (PATCHING, ATTRIBUTION, ABLATION, LENS),
+    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

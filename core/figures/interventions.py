@@ -1,7 +1,8 @@
-"""What an intervention changes, and what parts of a model write: maps of states and heads, bars that sum to a logit."""
+"""What an intervention changes, and what parts of a model write: maps and bars of states, heads, logits and losses."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from core.figures.bars import Series, bars
 from core.figures.heatmap import Labels, heat_map, numbers
 from core.figures.heatmap import names as named
 from core.figures.labels import label
-from core.figures.plot import box, cut, title
+from core.figures.plot import CLEAR, HIDDEN, box, cut, note, scatter, title, upright
 from core.lazy import go
 from core.theme import Theme
 
@@ -118,4 +119,58 @@ def written_map(shares: NDArray[np.float32], rows: Sequence[str], *, theme: Them
         hovertemplate="%{y}, head %{x}<br>%{z:.2f} nats<extra></extra>",
         texts=written if heads <= _WRITTEN else None,
         height=130 + 34 * len(rows),
+
+
+def loss_bars(
+    names: Sequence[str],
+    losses: Sequence[float],
+    selected: int,
+    lines: Sequence[tuple[str, float]],
+    color: str,
+    *,
+    measure: str,
+    theme: Theme,
+) -> go.Figure:
+    """Horizontal bars of the loss with each part broken, clickable; the ``selected`` one stands out.
+
+    Bars that reach far beyond the lines end at the edge, infinite ones, too.
+
+    Args:
+        lines: the name and the loss of upright lines over the bars, the intact model's first.
+        measure: what the bars count.
+    """
+    chosen = [row == selected for row in range(len(names))]
+    shown = [f"<b>▸ {name}</b>" if is_chosen else name for name, is_chosen in zip(names, chosen, strict=True)]
+    at = list(range(len(names)))
+    most = 1.6 * max(loss for _, loss in lines)
+    drawn = [min(loss, most) for loss in losses]
+    series = Series(
+        "loss",
+        drawn,
+        [color if is_chosen else theme.muted for is_chosen in chosen],
+        ["/" if is_chosen else "" for is_chosen in chosen],
+        texts=["overflow" if math.isinf(loss) else f"{loss:.1f}" for loss in losses],
+        words=[f"{name}: {loss:.2f}" for name, loss in zip(names, losses, strict=True)],
+    )
+    dashes = ("solid", "dot")
+    return bars(
+        [f"{name}  " for name in shown],
+        [series],
+        theme,
+        measure=measure,
+        height=96 + 25 * len(names),
+        end=1.15 * max([*drawn, *(loss for _, loss in lines)]),
+        size=13,
+        # a click counts for the nearest point, so that a short bar is as easy to hit
+        more=[scatter([loss / 2 for loss in drawn], at, "markers", marker={"size": 20, "color": CLEAR}, **HIDDEN)],
+        shapes=[
+            upright(loss, color=theme.ink, width=2, dash=dash) for (_, loss), dash in zip(lines, dashes, strict=True)
+        ],
+        annotations=[
+            note(f"{name} {loss:.1f}", loss, 1, yref="paper", yanchor="bottom", yshift=2 + 17 * row)
+            for row, (name, loss) in enumerate(lines)
+        ],
+        margin={"t": 44, "r": 14},
+        clickmode="event+select",
+        hoverdistance=150,
     )

@@ -32,6 +32,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "attention/bertviz": ("Source",),
     "attention/roles": ("Best", "Sentence", "Arcs"),
     "attention/heads": ("About", "Not computed"),
+    "interventions/break": ("Change", "Control", "Loss", "Why"),
     "interventions/lens": ("Source",),
     "interventions/off": ("Bars", "Sharp"),
     "catalogue/memory": ("Answer", "Plan", "Remedies"),
