@@ -119,6 +119,7 @@ def written_map(shares: NDArray[np.float32], rows: Sequence[str], *, theme: Them
         hovertemplate="%{y}, head %{x}<br>%{z:.2f} nats<extra></extra>",
         texts=written if heads <= _WRITTEN else None,
         height=130 + 34 * len(rows),
+    )
 
 
 def loss_bars(

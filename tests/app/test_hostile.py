@@ -78,6 +78,7 @@ BOXES = {
     "attention?model=dir-tiny-bert": ("Second sentence",),
     "attention?model=dir-tiny-bert&tab=bertviz": ("Text",),
     "interventions?model=dir-tiny-bert&tab=off": ("Text",),
+    "interventions?model=dir-tiny-bert&tab=break": ("Text with a [MASK]",),
     "interventions?tab=patch": ("First text",),
     "vectors?model=atlas-bert": ("Sentences", "Word"),
     "vectors?tab=sum": ("Second sentence",),

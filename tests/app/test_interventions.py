@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages import opened, shown, widget
+from tests.pages import described, opened, shown, widget
 
 page = partial(opened, "interventions")
 
@@ -124,3 +125,28 @@ def test_attribution_shows_the_head_that_wrote_the_answer() -> None:
     assert "The logit of “are” is 5.55 nats above that of “is”, and the bars sum to it." in shown(at)
     assert "Largest share of a head: attention, layer 5, head 4, with 1.36." in shown(at)
     assert "do not sum to its logits here" in shown(page(tab="write", model="atlas-xlnet"))
+
+
+def test_one_part_is_broken_at_a_time() -> None:
+    at = page(tab="break")
+    assert not at.warning
+    assert "What this model lacks" in [expander.label for expander in at.expander]
+    switch = widget(at.selectbox, "Broken part")
+    assert switch.value == "positions"
+    assert "No causal mask" not in switch.options
+    assert "its attention has none, each token reads both sides." in shown(at)
+    for name, before, after in (("causal-added", 94, 1), ("padding", 94, 77), ("mask-hidden", 94, 93)):
+        widget(at.selectbox, "Broken part").set_value(name).run()
+        assert at.query_params["switch"] == name
+        (match,) = re.findall(r"france (\S+)% → (\S+)%", described(at))
+        assert [float(share) for share in match] == pytest.approx([before, after], abs=0.5)
+        assert ("right mask: 0.00 bits" in shown(at)) == (name == "padding")
+
+
+def test_a_broken_decoder_and_what_has_no_such_part() -> None:
+    at = page(tab="break", model="atlas-gpt-2", switch="mask-hidden")
+    assert "“Broken part” cannot be “mask-hidden”" in shown(at)
+    assert "carry several streams or adapters" in shown(page(tab="break", model="atlas-xlnet"))
+    at = page(tab="break", model="atlas-t5", output="2")
+    assert not at.warning
+    assert "Token 2 of the output" in [heading.value for heading in at.subheader]

@@ -93,7 +93,7 @@ def _answers(result: Breaking, spec: CheckpointSpec, view: View, question: str, 
     else:
         view.say("Change", bits=f"{result.bits:.2f}")
     if result.control is not None:
-        view.say("Control", pads=PADS, bits=f"{result.control:.2f}")
+        view.say("Control", bits=f"{result.control:.2f}")
 
 
 def _losses(
