@@ -307,7 +307,7 @@ def _padded(checkpoint: Checkpoint, tensors: dict[str, Tensor], *, right: bool =
     tokenizer = checkpoint.tokenizer
     pad = next(token for token in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if token is not None)
     ids = tensors["input_ids"]
-    before = checkpoint.spec.family.side == "decoder"
+    before = checkpoint.spec.offers("continues")
     shift = PADS if before else 0
 
     def beside(values: Tensor, fill: int) -> Tensor:
@@ -476,7 +476,8 @@ def _norm(checkpoint: Checkpoint) -> Edits:
 
 
 def _crosses(checkpoint: Checkpoint, layer: AttentionLayer) -> bool:
-    return layer.kind == "decoder" and "cross" in plan_of(checkpoint).layers
+    plan = plan_of(checkpoint)
+    return "cross" in plan.layers and layer.stack is plan.stacks[-1]
 
 
 def _feed_forward(checkpoint: Checkpoint) -> Edits:
