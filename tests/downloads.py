@@ -20,5 +20,5 @@ def catch_downloads(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
 
 def draw_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The buttons of the menu "Download" stand where a section offers their files."""
+    """The buttons of the list "Download" stand where a section offers their files."""
     monkeypatch.setattr("core.ui.export.offer", lambda key, button: button())

@@ -1,7 +1,7 @@
 """Every download of the app, with uniform labels and file names: tables, images and pages.
 
-A page offers all of them in one place, the menu *Download* at its foot (:func:`core.ui.panel.figure_menus`): a section
-says what there is to download, and the menu draws the buttons when it is opened.
+A page offers all of them in one place, *Download* in the menu at its foot (:func:`core.ui.panel.figure_menus`): a
+section says what there is to download, and the menu draws the buttons when it is opened.
 
 A downloaded HTML page contains what was drawn and nothing else: no script, and no request, which its policy
 forbids. It has the colors of the theme in which it was downloaded. The browser makes a chart's files from

@@ -168,13 +168,17 @@ def read_mode(page: str) -> None:
     st.session_state.pop(NEWS, None)
 
 
+def present() -> None:
+    """Begin a presentation of the view; a callback."""
+    st.session_state[PRESENT] = True
+
+
 def mode_button() -> None:
-    """The button that begins or ends a presentation, with the keys that do the same.
+    """The keys that begin and end a presentation, and its button *Exit*; unseen while nothing is presented.
 
     The same component says to screen readers what the main picture shows, when that has changed.
     """
-    on = presenting()
-    data = {"on": on, "label": "Exit (Esc)" if on else "Present", "news": st.session_state.get(NEWS, "")[:400]}
+    data = {"on": presenting(), "label": "Exit (Esc)", "news": st.session_state.get(NEWS, "")[:400]}
     with st.container(key="atlas-present"):
         PRESENTATION.draw(PRESENT + ".keys", data)
 
@@ -254,7 +258,7 @@ def close_page(state: PageState) -> None:
     if stored.shortest != query:
         stored.link, stored.shortest, stored.refused = query, query, ()
     link = stored.link | ({PRESENT: "1"} if presenting() else {})
-    if state.replaces:  # see `link_row`
+    if state.replaces:  # see `keep_address`
         stored.link = stored.shortest = stored.sent = query
     elif not link == stored.sent == st.query_params.to_dict():
         stored.sent = link
@@ -449,32 +453,35 @@ def without_masks(text: str) -> str:
     return re.sub(r"\s*(\[MASK\]|<mask>)", "", text, flags=re.IGNORECASE).strip()
 
 
+ADDRESS: Component[Message] = Component("address")
 COPY: Component[Message] = Component("copy")
 
 
-def link_row(state: PageState, section: str = "", *, linkable: bool = True) -> None:
-    """Draw the buttons that copy the link to this view, present it, and reset the page.
-
-    The component of Copy link also stores the view in the visitor's own browser, where Home reads it, and puts a
-    sentence that has just arrived into the URL.
+def keep_address(state: PageState, section: str = "") -> None:
+    """Let the browser store the view, which Home offers again, and put a sentence that has just arrived into the URL.
 
     Args:
         section: the one that is shown.
-        linkable: whether a link can carry anything; else there is nothing to copy or to reset.
     """
-    query = urlencode(links.write_query(state.page, state.values)[0])
-    data: dict[str, object] = {"tab": section, "query": query}
+    data: dict[str, object] = {"tab": section, "query": urlencode(links.write_query(state.page, state.values)[0])}
     if state.page != "home":
         data["page"] = state.page
-    if linkable and (state.mends or (state.arrived and state.entered)):
+    if state.mends or (state.arrived and state.entered):
         state.replaces = True
-    old = [st.query_params.to_dict()] * state.replaces + ([state.before] if state.before else [])
-    if linkable and old:
+    if old := [st.query_params.to_dict()] * state.replaces + ([state.before] if state.before else []):
         data["old"] = tuple(map(urlencode, old))
-    if linkable:
-        COPY.draw(state.key("copy"), data)
-    mode_button()
-    if linkable and st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
+    with st.container(key="atlas-address"):
+        ADDRESS.draw(state.key("address"), data)
+
+
+def copy_button(state: PageState) -> None:
+    """The button that copies the link to this view."""
+    COPY.draw(state.key("copy"))
+
+
+def reset_button(state: PageState) -> None:
+    """The button that restores the page's defaults."""
+    if st.button("Reset", key=state.key("reset"), help=content("frame", "links").label("reset")):
         st.session_state.pop(_slot(state.page), None)
         for name in [str(key) for key in st.session_state if str(key).startswith(f"{state.page}.")]:
             del st.session_state[name]  # also what survives links and Back, such as guesses

@@ -61,7 +61,7 @@ class Panel:
     def draw(self, state: PageState, **select: Any) -> Any:
         """Draw heading, figure and note; return the selection, if ``on_select`` is given.
 
-        Its downloads and its table are in the menus at the foot of the page.
+        Its downloads and its table are in the menu at the foot of the page.
         """
         key = self.key(state)
         if self.heading:
@@ -124,12 +124,12 @@ def store(state: PageState, slug: str, offer: Offer) -> None:
 
 
 def figure_menus(state: PageState, files: Mapping[str, Callable[[], object]]) -> None:
-    """Draw the page's two menus: all downloads, and all tables of figures; each is created when it is opened."""
+    """Draw the two lists of the page's menu: all downloads, and all tables of figures; each is created when opened."""
     offers = state.offers.values()
     if offers or files:
-        menu = st.popover("Download", icon=":material/download:", on_change="rerun", key=state.key("files"))
-        if menu.open:
-            with menu, st.container(key="atlas-menu-files"):
+        listed = st.expander("Download", icon=":material/download:", on_change="rerun", key=state.key("files"))
+        if listed.open:
+            with listed, st.container(key="atlas-menu-files"):
                 for slug, offer in state.offers.items():
                     if not offer.chart:
                         download_csv(offer.rows, offer.file, state.key(f"table.{slug}.csv"), of=offer.title)  # type: ignore[arg-type]
@@ -144,9 +144,9 @@ def figure_menus(state: PageState, files: Mapping[str, Callable[[], object]]) ->
                 for button in files.values():
                     button()
     if any(offer.table is not None or offer.mirrored for offer in offers):
-        menu = st.popover("As a table", icon=":material/table:", on_change="rerun", key=state.key("tables"))
-        if menu.open:
-            with menu, st.container(key="atlas-menu-tables"):
+        listed = st.expander("As a table", icon=":material/table:", on_change="rerun", key=state.key("tables"))
+        if listed.open:
+            with listed, st.container(key="atlas-menu-tables"):
                 draw_tables(state)
 
 

@@ -178,10 +178,11 @@ def _leave(said: str | None = None) -> None:
 
 
 def door(page: str, place: str = "foot") -> None:
-    """Draw the menu to join or open a room; a tab that is in one has its strip instead."""
+    """Draw the way to join or open a room, closed; a tab that is in one has its strip instead."""
     if _seat() is not None:
         return
-    with st.popover(label("title"), icon=":material/groups:", key=f"atlas.room.door.{place}"):
+    closed = st.expander if place == "foot" else st.popover  # the foot's menu is a popover itself
+    with closed(label("title"), icon=":material/groups:", key=f"atlas.room.door.{place}"):
         st.caption(words("Door"))
         box = f"atlas.room.code.{place}"
         with st.form(f"atlas.room.join.{place}", border=False):

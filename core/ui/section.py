@@ -2,7 +2,7 @@
 
 A section is a name, its parameters, its content and a function that draws it. The frame does what all share: title,
 the row of sections, reading and writing the link, errors as sentences, Try and Notice below the picture, *How it
-works*, and the foot: the menus of all downloads and tables, Copy link, Reset, the next step.
+works*, and the foot: one menu (Copy link, Present, Reset, all downloads and tables, the room), the next step.
 ``assets/content/<page>/page.md`` and ``<page>/<section>.md`` hold the words; ``next`` in the front matter of either is
 where to go from here.
 """
@@ -30,12 +30,25 @@ from core.links.parameters import Choice, Parameter
 from core.settings import ROOT, settings
 from core.ui.export import begin_downloads
 from core.ui.glossary import begin_page, error, markdown, sentences, terms
-from core.ui.links import PageState, close_page, link_row, mode_button, open_page, page_link, read_mode, sections
+from core.ui.links import (
+    PageState,
+    close_page,
+    copy_button,
+    keep_address,
+    mode_button,
+    open_page,
+    page_link,
+    present,
+    read_mode,
+    reset_button,
+    sections,
+)
 from core.ui.page import accent, alone, bare, css, presenting, theme, through_page_table
 from core.ui.panel import figure_menus
 from core.ui.param import Param
 from core.ui.room import door
 
+_MENU, _DOTS = "More", ":material/more_vert:"
 _BARE = css("bare")
 _PRESENTED = css("presented")
 
@@ -238,23 +251,39 @@ class Page:
             with sentences():
                 section.draw(view)
             later, step = view.later, view.words.front.get("next", step)
-        if presenting():
-            if not bare():  # in the frame of a presented lesson, that has the button
-                mode_button()
-        else:
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                menus = st.container(horizontal=True, gap="small", width="content")
-                if not bare():
-                    link_row(state, chosen, linkable=bool(self.carried()))
-                    door(self.slug)
+        if not bare():  # in the frame of a presented lesson, that has keys and button
+            mode_button()
+        foot = st.container(horizontal=True, vertical_alignment="center")
         if step and not alone():
-            page_link(step["page"], f"Next: {step['label']}", step.get("query", {}), icon=":material/arrow_forward:")
+            with foot:
+                label, query = f"Next: {step['label']}", step.get("query", {})
+                page_link(step["page"], label, query, icon=":material/arrow_forward:", width="content")
+        lists = None if alone() else self._menu(foot, state, chosen)
         close_page(state)
         for do in later:
             do()
         if not presenting():
-            with menus:  # the last of all: what comes later may be a figure
+            # the last of all: what comes later may be a figure
+            if lists is None and (state.offers or files):
+                lists = foot.popover(_MENU, icon=_DOTS, key=state.key("menu"))
+            with lists or nullcontext():
                 figure_menus(state, files)
+
+    def _menu(self, foot: DeltaGenerator, state: PageState, section: str) -> DeltaGenerator:
+        """Draw the menu at the foot of the page; return the place of its lists of files and tables."""
+        linkable = bool(self.carried())
+        with foot:
+            if linkable:
+                keep_address(state, section)
+            with st.popover(_MENU, icon=_DOTS, key=state.key("menu")):
+                with st.container(horizontal=True, gap="small"):
+                    st.button("Present (P)", key=state.key("present"), on_click=present)
+                    if linkable:
+                        reset_button(state)
+                        copy_button(state)
+                lists = st.container(gap="small")
+                door(self.slug)
+        return lists
 
 
 def grouped(slug: str, groups: Mapping[str, Sequence[Section]]) -> Page:

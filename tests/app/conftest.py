@@ -73,13 +73,13 @@ def use_checkpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path]
 
 @pytest.fixture
 def open_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The buttons of the menu "Download" stand in the page."""
+    """The buttons of the list "Download" stand in the page."""
     draw_at_once(monkeypatch)
 
 
 @pytest.fixture
 def open_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables of the menu "As a table" stand below their figures."""
+    """The tables of the list "As a table" stand below their figures."""
 
     def drawn(state: PageState, slug: str, offer: Offer) -> None:
         if (table := offer.rows()) is not None:

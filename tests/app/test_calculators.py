@@ -25,7 +25,7 @@ def shown(at: AppTest) -> str:
 def test_every_calculator_opens_with_an_answer_and_a_table(tab: str) -> None:
     at = opened(tab=tab)
     assert not at.warning
-    menus = {block.proto.popover.label for block in at.get("popover")}
+    menus = {block.label for block in at.expander}
     assert "As a table" in menus or (at.dataframe and "Download" in menus)
     assert at.latex or any("$$" in part.value for part in at.markdown)
 

@@ -283,11 +283,12 @@ def test_a_strange_guess_at_a_text_is_harmless() -> None:
 
 def _one_question() -> None:
     from core.ui.demos.cover import uncovered
-    from core.ui.links import close_page, link_row, open_page
+    from core.ui.links import close_page, keep_address, open_page, reset_button
 
     state = open_page("encoder")
     uncovered(state, "sky", "Your guess", lambda guess: "Right.", on=True)
-    link_row(state)
+    keep_address(state)
+    reset_button(state)
     close_page(state)
 
 

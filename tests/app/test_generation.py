@@ -68,7 +68,7 @@ def saved(at: AppTest) -> str:
 def menus(at: AppTest) -> list[str]:
     """The labels of the closed menus above the foot of the page."""
     labels = [block.proto.popover.label for block in at.get("popover")]
-    return [label for label in labels if label not in ("As a table", "Download")]
+    return [label for label in labels if label != "More"]
 
 
 def cards(at: AppTest) -> list[str]:

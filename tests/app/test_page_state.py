@@ -11,7 +11,7 @@ from tests.pages import link
 def page() -> None:
     import streamlit as st
 
-    from core.ui.links import close_page, link_row, open_page
+    from core.ui.links import close_page, keep_address, open_page, reset_button
 
     state = open_page("decoder")
     beams = st.slider("beams", 1, 8, state.number("beams", 4), key=state.key("beams"))
@@ -19,7 +19,8 @@ def page() -> None:
     if st.button("six", key=state.key("six")):
         beams = 6
     state.set(beams=None if beams == 4 else beams, text=None if text == "Once" else text)
-    link_row(state)
+    keep_address(state)
+    reset_button(state)
     close_page(state)
 
 

@@ -14,7 +14,7 @@ from tests.pages import link, opened, shown
 def page() -> None:
     import streamlit as st
 
-    from core.ui.links import close_page, link_row, open_page
+    from core.ui.links import close_page, keep_address, open_page, reset_button
     from core.ui.param import Text
 
     state = open_page("decoder")
@@ -27,7 +27,8 @@ def page() -> None:
     if not st.checkbox("elsewhere"):
         st.caption(f"after: {box.draw(state)}")
     st.button("sample", on_click=take)
-    link_row(state)
+    keep_address(state)
+    reset_button(state)
     close_page(state)
 
 

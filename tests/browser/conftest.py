@@ -392,12 +392,19 @@ class Visitor:
         assert self.page.get_by_test_id("stException").count() == 0, "the page shows an exception"
         return self.page
 
-    def save(self, name: str) -> Download:
-        """What a button of the menu Download gives."""
+    def menu(self, name: str = "") -> Locator:
+        """The menu at the foot of the page, open; with a name that list of it, too, drawn."""
         page = self.settle()
         menu = page.get_by_test_id("stPopoverBody")
         if not menu.is_visible():
-            page.get_by_test_id("stPopover").get_by_role("button", name="Download").click()
+            page.get_by_test_id("stPopover").get_by_role("button", name="More").click()
+        if name and menu.locator("details[open] > summary").filter(has_text=name).count() == 0:
+            menu.locator("summary").filter(has_text=name).click()
+        return menu
+
+    def save(self, name: str) -> Download:
+        """What a button of the menu's list Download gives."""
+        page, menu = self.page, self.menu("Download")
         button = menu.get_by_role("button", name=name).first
         expect(button).to_be_visible()
         self.settle()

@@ -66,7 +66,7 @@ def test_heads_chosen_inside_bertviz_are_in_the_link(visitor: Visitor, bare: Bro
 
 def test_a_chart_is_downloaded_as_picture_table_and_page(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open("/interventions?tab=off&model=dir-tiny-bert&asked=The+[MASK]+sat.&off=e1-2")
-    page.get_by_test_id("stPopover").get_by_role("button", name="Download").click(timeout=4 * WAIT_MS)
+    visitor.menu("Download")
     files = {}
     for name in ("SVG", "PNG", "CSV", "HTML"):
         with page.expect_download() as waiting:

@@ -18,7 +18,7 @@ from core.ui.links import PRESENTATION
 from core.ui.selection import FRAME
 from tests.browser.conftest import MOUNT
 
-HALL = {"on": False, "label": "Present", "news": "", "count": 0}
+HALL = {"on": False, "label": "Exit (Esc)", "news": "", "count": 0}
 STEP = {"src": "", "lesson": "", "step": 2, "steps": 5, "presented": True, "covered": False, "cover": "", "count": 0}
 WORDS = [{"text": word, "title": word, "special": False} for word in ("the", "cat", "sat")]
 ALIGNED = {"source": WORDS, "target": WORDS, "lines": [[1, 1, 0.5]], "selected": 0, "count": 0}

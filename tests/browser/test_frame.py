@@ -51,6 +51,7 @@ TEXT = "the cat sat on the mat"
 
 def test_copy_link_and_reset(visitor: Visitor) -> None:
     page = visitor.open(f"/encoder?{urlencode({'model': 'dir-tiny-bert', 'text': TEXT, 'mask': '2'})}")
+    visitor.menu()
     page.locator("button:text-is('Copy link') + [role=status]").evaluate(NOTING)
     page.get_by_role("button", name="Copy link").click()
     page.wait_for_function("window.noted.length")
@@ -189,9 +190,37 @@ def test_p_presents_a_section_in_large_type_and_escape_returns(visitor: Visitor)
     assert page.evaluate(HALL) == []
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("present"))
-    expect(page.get_by_role("button", name="Present")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
     visitor.settle()
     assert icon.evaluate("icon => icon.getBoundingClientRect().width") == width, "the page's size again"
+
+
+def test_all_of_the_menu_is_reached_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.open("/tokenizers?tab=train")
+    page.get_by_role("button", name="More").focus()
+    page.keyboard.press("Enter")
+    menu = page.get_by_test_id("stPopoverBody")
+    for name in ("Present (P)", "Reset", "Copy link"):
+        page.keyboard.press("Tab")
+        expect(menu.get_by_role("button", name=name)).to_be_focused()
+    for name in ("Download", "As a table", "Room"):
+        page.keyboard.press("Tab")
+        expect(menu.locator("summary").filter(has_text=name)).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(menu.get_by_test_id("stDataFrame").first).to_be_visible()
+    menu.get_by_role("button", name="Present (P)").click()
+    expect(page).to_have_url(re.compile("present=1"))
+    page.get_by_role("button", name="Exit").press("Enter")
+    expect(page).not_to_have_url(re.compile("present"))
+    expect(menu).to_be_hidden()
+
+
+def test_a_screen_reader_hears_what_the_picture_shows_while_the_menu_is_closed(visitor: Visitor) -> None:
+    page = visitor.open("/catalogue?tab=sizes")
+    page.get_by_text("Every size", exact=True).click()
+    news = page.locator(".st-key-atlas-present [role=status]")
+    expect(news).to_have_text(re.compile("^Parameters by role of [0-9]{2} networks"))
 
 
 @pytest.mark.parametrize(

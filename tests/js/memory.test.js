@@ -16,7 +16,7 @@ test("a copied link shows the page, whichever modes it was copied in", async () 
     const { begin } = load(["components/copy/copy.js"], ["begin"], {
       navigator, window: { location }, setTimeout() {}, clearTimeout() {},
     });
-    begin({ parentElement, data: {} });
+    begin({ parentElement });
     await found.button.onclick();
     return links[0].replace("http://host/encoder", "");
   };
@@ -32,8 +32,8 @@ test("an address is written over only where it is still the one that the server 
   const replaced = (search, data) => {
     const history = { state: null, replaceState: (_, __, to) => { history.to = to; } };
     const window = { location: { search, pathname: "/encoder" }, history };
-    const { begin } = load(["components/copy/copy.js"], ["begin"], { window });
-    begin({ parentElement: parts(["button", "[role=status]"]).parentElement, data });
+    const { begin } = load(["components/address/address.js"], ["begin"], { window });
+    begin({ data });
     return history.to;
   };
   assert.equal(replaced("?text=a%20b", { old: ["text=a+b"], query: "text=c" }), "/encoder?text=c");

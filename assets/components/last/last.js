@@ -1,4 +1,4 @@
-// The view that this browser stored when it was left (see copy.js). Sent once; forgotten on request. What a page sends
+// The view that this browser stored when it was left (see address.js). Sent once; forgotten on request. What a page sends
 // while its visitor goes Back from it would lead there again, so nothing is sent once the address is another page's.
 export default function (component) {
   const { data, setTriggerValue } = component;

@@ -1,4 +1,4 @@
-// The button that begins or ends a presentation, and its keys: P, and Escape while nothing else is open that it closes.
+// The keys of a presentation: P, and Escape while nothing else is open that it closes; the button that ends it, too.
 
 const FIELDS = "textarea, select, [contenteditable=true], input:not([type=radio], [type=checkbox], [type=range])";
 const OPEN = "[role=dialog], [role=listbox][id], [data-testid=stPopoverBody], [data-baseweb=popover]";
@@ -56,12 +56,12 @@ export default function (component) {
     state.send("sent", { to: on ? "hall" : "page", count: state.count });
   };
   button.textContent = data.label;
-  button.setAttribute("aria-keyshortcuts", data.on ? "Escape" : "p");
+  button.hidden = !data.on;
   const said = parentElement.querySelector("[role=status]");
   // What a page shows first is read with the page; news is what has changed.
   if (state.news !== undefined && state.news !== data.news) said.textContent = data.news;
   state.news = data.news;
-  button.onclick = () => turn(!data.on); // as it is labeled
+  button.onclick = () => turn(false);
   // Streamlit's list of pages has groups between the list and its items, which is no list to a screen reader.
   const items = "[data-testid=stSidebarNavItems], [data-testid=stSidebarNavItems] li";
   const adjust = () => {
