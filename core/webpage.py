@@ -80,6 +80,25 @@ def script_json(value: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def stepper(name: str, field: str, options: str = "", *, hidden: bool = False) -> str:
+    """A choice as two buttons around what is chosen (``step.js``); ``options`` is the markup of those that are known.
+
+    Args:
+        name: what is chosen, an app's word.
+        field: the identifier under which scripts find the choice.
+    """
+    buttons = [
+        f'<button type="button" aria-label="{which} {name.lower()}">{mark}</button>'
+        for which, mark in (("Previous", "‹"), ("Next", "›"))
+    ]
+    return (
+        f'<span class="step" role="group" aria-label="{name}"{" hidden" * hidden}>'
+        f'<span aria-hidden="true">{name}</span>'
+        f'{buttons[0]}<span class="now" aria-live="polite"></span>{buttons[1]}'
+        f'<select id="{field}" autocomplete="off" hidden>{options}</select></span>'
+    )
+
+
 def component_asset(name: str) -> str:
     """A script or style from ``assets/components/attention``."""
     return asset_text(ASSETS / "components" / "attention" / name)

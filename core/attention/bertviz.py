@@ -7,7 +7,7 @@ and require.js come from ``assets/vendor``. Differences from bertviz's own outpu
 * weights are quantized to bytes and deflated (`core.attention.views.export`): bertviz draws them as opacity, of which a
   screen has 256 steps, and JSON text with 17 digits needs more than thirty times the space;
 * tokens are sent as JSON and drawn as text, so a token cannot become markup (`core.webpage`);
-* a text that a browser cannot draw at once is split into parts, chosen in menus of the page;
+* a text that a browser cannot draw at once is split into parts; they, layers and maps are chosen by buttons;
 * colors are those of every map; a clicked token's lines stay; the picture can be downloaded as SVG or PNG.
 
 bertviz's neuron view supports its own old copies of BERT, GPT-2, XLNet and RoBERTa; here it takes any map with queries
@@ -41,7 +41,7 @@ from core.content import content
 from core.errors import NoAttentionMatrix
 from core.settings import ASSETS
 from core.theme import THEMES, Name, Theme, mixed
-from core.webpage import asset_text, colors, component_asset, data_url, page
+from core.webpage import asset_text, colors, component_asset, data_url, page, stepper
 
 __all__ = ["MAX_LINES", "Name", "View", "data_url", "height", "render", "tokens_at_once"]
 
@@ -94,7 +94,7 @@ def render(
         theme: colors for a light or a dark page.
         branch: whose color the weights have.
         title: the page's title, plain text.
-        controls: menus for the layer, the map and the part of the text; without them the page shows as many of the
+        controls: buttons for the layer, the map and the part of the text; without them the page shows as many of the
             first tokens as the view can draw at once.
         include_layers, include_heads: the layers and heads in the page, by default all (bertviz's names).
         bits: 16 steps a weight by 1/65,535 of the largest of its head and not by 1/255.
@@ -140,6 +140,7 @@ def render(
     return page(
         title=title,
         style=_style(THEMES[theme], branch)
+        + component_asset("step.css")
         + component_asset("bertviz.css")
         + component_asset("bertviz-strong.css") * strong,
         body=_body(maps, view, every, controls),
@@ -148,7 +149,7 @@ def render(
             *(asset_text(ASSETS / "vendor" / name) for name in _LIBRARIES),
             "".join(
                 component_asset(f"{name}.js")
-                for name in ("unpack", "bertviz", "bertviz-chosen", "bertviz-token", "bertviz-save", "framed")
+                for name in ("unpack", "step", "bertviz", "bertviz-chosen", "bertviz-token", "bertviz-save", "framed")
             ),
             asset_text(_script(view)),
         ],
@@ -286,20 +287,17 @@ def _body(maps: Sequence[AttentionMap], view: View, heads: Sequence[int], contro
 
 
 def _controls(maps: Sequence[AttentionMap], view: View) -> str:
-    parts = [] if view == "model" else ['<label>Layer <select id="layer"></select></label>']
+    parts = [] if view == "model" else [stepper("Layer", "layer")]
     if view == "neuron":
-        parts.append('<label>Head <select id="att_head"></select></label>')
+        parts.append(stepper("Head", "att_head"))
     options = "".join(
         f'<option value="{i}">{escape(_name(attention_map))}</option>' for i, attention_map in enumerate(maps)
     )
-    # bertviz redraws when this menu changes, so it exists even with a single option.
-    parts.append(f'<label{"" if len(maps) > 1 else " hidden"}>Attention <select id="filter">{options}</select></label>')
+    # bertviz redraws when this choice changes, so it exists even with a single option.
+    parts.append(stepper("Attention", "filter", options, hidden=len(maps) == 1))
     left = "Part of the text" if view == "neuron" and is_causal(maps[0]) else "Left"
-    parts += [
-        f'<label hidden>{name} <select id="{side}"></select></label>'
-        for name, side in ((left, "rows"), ("Right", "columns"))
-    ]
-    return f'<p class="row">{" ".join(parts)}</p>'
+    parts += [stepper(name, side, hidden=True) for name, side in ((left, "rows"), ("Right", "columns"))]
+    return f'<div class="row">{" ".join(parts)}</div>'
 
 
 def _script(view: View) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import BrowserContext, Page, ViewportSize
+from playwright.sync_api import BrowserContext, FrameLocator, Locator, Page, ViewportSize, expect
 
 from core.webpage import data_url
 
@@ -23,3 +23,19 @@ def open_alone(bare: BrowserContext, html: str, viewport: ViewportSize | None = 
     page.goto(data_url(html))
     page.evaluate(DRAWN)
     return page, trouble
+
+
+def step(page: Page | FrameLocator, name: str) -> Locator:
+    """A choice of a page that stands alone or in a frame: two buttons around what is chosen."""
+    return page.locator(f".step[aria-label='{name}']")
+
+
+def choose(page: Page | FrameLocator, name: str, value: str) -> None:
+    """Press *Next* until ``value`` is chosen."""
+    group = step(page, name)
+    values = group.locator("option").all_text_contents()
+    chosen = group.locator(".now")
+    at = values.index(chosen.inner_text())
+    for _ in range((values.index(value) - at) % len(values)):
+        group.get_by_role("button", name="Next").click()
+    expect(chosen).to_have_text(value)

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 from playwright.sync_api import BrowserContext, expect
 
 from core.content import content
+from tests.browser.alone import choose, step
 from tests.browser.conftest import WAIT_MS, Visitor
 
 
@@ -43,16 +44,15 @@ def test_heads_chosen_inside_bertviz_are_in_the_link(visitor: Visitor, bare: Bro
     expect(of_file).to_have_count(2)
     assert of_file.evaluate_all("all => all.map((one) => one.__data__)") == [False, True]
     alone.close()
-    frame.locator("#layer").select_option("2")
+    choose(frame, "Layer", "2")
     expect(page).to_have_url(re.compile("layer=2&on=2"))
     visitor.settle()
     # The neuron view goes on with the layer.
     page.get_by_role("radio", name="Neuron view").click()
-    head = frame.locator("#att_head")
-    expect(head).to_have_value("0")
-    expect(frame.locator("#layer")).to_have_value("1")
+    expect(step(frame, "Head").locator(".now")).to_have_text("1")
+    expect(step(frame, "Layer").locator(".now")).to_have_text("2")
     visitor.settle()
-    head.select_option(label="2")
+    choose(frame, "Head", "2")
     expect(page).to_have_url(re.compile("layer=2&head=2"))
     visitor.settle()
     # A picture of the model view is enlarged by a link, and closed by a click.

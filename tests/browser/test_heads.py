@@ -12,7 +12,7 @@ from core.attention import bertviz, combine
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind
 from core.attention.views import grid
 from core.theme import DARK, LIGHT, Name
-from tests.browser.alone import open_alone
+from tests.browser.alone import choose, open_alone, step
 
 TOKENS = ("[CLS]", "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;", "[SEP]")
 
@@ -51,13 +51,32 @@ def test_head_view_draws_offline_and_switches(bare: BrowserContext) -> None:
     assert end == str(225 + 480)
     expect(page.locator("#right")).to_have_attribute("transform", "translate(480)")
     expect(page.locator("svg text").nth(2)).to_have_text("<img src=x …")
-    page.get_by_label("Attention").select_option(label="Cross")
+    choose(page, "Attention", "Cross")
     expect(page.locator("line")).to_have_count(3 * 10)
-    page.get_by_label("Layer").select_option("1")
+    choose(page, "Layer", "1")
     expect(page.locator("line").first).to_have_attribute("stroke-opacity", re.compile("0"))
     assert page.evaluate("document.scripts.length") == 6
     assert trouble == []
     page.close()
+
+
+def test_layers_and_heads_are_chosen_by_buttons_and_keys_large_enough_for_a_finger(bare: BrowserContext) -> None:
+    trace = _trace()
+    for html in (bertviz.render(trace, kind="encoder"), grid.render(trace.maps[0])):
+        page, trouble = open_alone(bare, html, {"width": 400, "height": 800})
+        layer = step(page, "Layer")
+        expect(layer.locator(".now")).to_have_text("1")
+        after = layer.get_by_role("button", name="Next layer")
+        box = after.bounding_box()
+        assert box is not None
+        assert min(box["width"], box["height"]) >= 44
+        after.press("Enter")
+        expect(layer.locator(".now")).to_have_text("2")
+        after.press("ArrowLeft")
+        expect(layer.locator(".now")).to_have_text("1")
+        assert page.locator("select:visible").count() == 0
+        assert trouble == []
+        page.close()
 
 
 def test_model_view_draws_offline_and_opens_a_thumbnail(bare: BrowserContext) -> None:
@@ -103,7 +122,7 @@ def test_neuron_view_draws_offline_and_shows_a_computation(bare: BrowserContext)
     assert trace.decoder.queries is not None
     assert trace.decoder.keys is not None
     page, trouble = open_alone(bare, bertviz.render(trace, "neuron", theme="dark"))
-    expect(page.get_by_label("Layer").locator("option")).to_have_text(["1"])
+    expect(step(page, "Layer").locator(".now")).to_have_text("1")
     expect(page.locator("#vis > svg")).to_have_attribute("height", f"{70 * 26 + 60}px")
     expect(page.locator("#atlas")).to_have_css("background-color", "rgb(18, 22, 27)")
     token = page.locator("#collapsed #leftText > g").nth(4)
@@ -126,10 +145,10 @@ def test_neuron_view_draws_offline_and_shows_a_computation(bare: BrowserContext)
     assert len(shown) == 5
     np.testing.assert_allclose(shown, expected, atol=0.05)
     # The other part of the text: one menu moves both sides.
-    page.get_by_label("Part of the text").select_option(label="tokens 71 to 90")
+    choose(page, "Part of the text", "tokens 71 to 90")
     expect(page.locator("#expanded #leftText text").first).to_have_text("t71")
     expect(page.locator("#expanded #rightText text").last).to_have_text("t90")
-    expect(page.get_by_label("Right")).to_be_hidden()
+    expect(step(page, "Right")).to_be_hidden()
     assert trouble == []
     page.close()
 
@@ -137,7 +156,7 @@ def test_neuron_view_draws_offline_and_shows_a_computation(bare: BrowserContext)
 def test_a_long_text_is_shown_by_parts(bare: BrowserContext) -> None:
     trace = _long("encoder")
     page, trouble = open_alone(bare, bertviz.render(trace, "model"))
-    expect(page.get_by_label("Left")).to_be_hidden()  # one head of 90 tokens can be drawn at once
+    expect(step(page, "Left")).to_be_hidden()  # one head of 90 tokens can be drawn at once
     page.close()
     assert trace.encoder is not None
     many = AttentionMap(
@@ -149,16 +168,16 @@ def test_a_long_text_is_shown_by_parts(bare: BrowserContext) -> None:
     )
     page, more = open_alone(bare, bertviz.render(AttentionTrace("x", encoder=many)))
     parts = ["tokens 1 to 64", "tokens 65 to 90", "second sentence"]
-    expect(page.get_by_label("Left").locator("option")).to_have_text(parts)
-    page.get_by_label("Left").select_option(label="tokens 65 to 90")
+    expect(step(page, "Left").locator("option")).to_have_text(parts)
+    choose(page, "Left", "tokens 65 to 90")
     expect(page.locator("#left text").first).to_have_text("t65")
     expect(page.locator("#right text").last).to_have_text("t90")  # both sides move together
-    page.get_by_label("Right").select_option(label="tokens 1 to 64")
+    choose(page, "Right", "tokens 1 to 64")
     expect(page.locator("#left text").last).to_have_text("t90")
     expect(page.locator("#right text").last).to_have_text("t64")
     # t65 looks at t64: the last line of the first row of the first head.
     expect(page.locator("line").nth(63)).to_have_attribute("stroke-opacity", re.compile(r"^0\.083"))
-    page.get_by_label("Left").select_option(label="second sentence")
+    choose(page, "Left", "second sentence")
     expect(page.locator("#left text").first).to_have_text("t71")
     assert trouble + more == []
     page.close()
@@ -220,13 +239,13 @@ def test_walked_by_keyboard(bare: BrowserContext) -> None:
     said = page.get_by_role("status")
     expect(said).to_contain_text("Layer 1, head 1. Largest weights: ")
     page.keyboard.press("Tab")
-    for _ in range(5):  # the button, two menus and two boxes come before the picture
+    for _ in range(7):  # the button, two choices of two buttons and two boxes come before the picture
         page.keyboard.press("Tab")
     expect(page.locator("#all")).to_be_focused()
     for key in ("ArrowDown", "End", "ArrowRight"):
         page.keyboard.press(key)
     expect(said).to_contain_text("Layer 2, head 3.")
-    expect(page.get_by_role("combobox", name="Head")).to_have_value("2")
+    expect(step(page, "Head").locator(".now")).to_have_text("3")
     page.keyboard.press("Enter")
     expect(page.locator("#one")).to_be_focused()
     expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()

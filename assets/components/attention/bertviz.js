@@ -74,14 +74,14 @@ window.d3.schemeCategory10 = PYTHON_PARAMS.colors;
     return out;
   }
 
-  /** Fill both menus for the map that is chosen; where there is one part only, nothing is asked. */
+  /** Fill both choices for the map that is chosen; where there is one part only, nothing is asked. */
   function offer() {
     const map = params.attention[now];
     for (const side of ["rows", "columns"]) {
       if (!menus[side]) continue;
       const there = parts(map, side);
       menus[side].replaceChildren(...there.map(({ name }, index) => new Option(name, String(index))));
-      menus[side].closest("label").hidden = there.length < 2 || (side === "columns" && params.together);
+      menus[side].closest(".step").hidden = there.length < 2 || (side === "columns" && params.together);
     }
   }
 

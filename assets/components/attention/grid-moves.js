@@ -1,4 +1,4 @@
-// Keys, pointer and menus of the grid.
+// Keys, pointer and choices of the grid.
 
 function moveHead(down, across) {
   state.layer = Math.max(0, Math.min(LAYERS - 1, state.layer + down));

@@ -246,6 +246,7 @@ function say() {
   by("which").textContent = `${where.slice(0, -1)}`;
   by("layer").value = String(state.layer);
   by("head").value = String(state.head);
+  showSteps();
   if (!state.open) {
     const three = links.slice(0, 3).map(([query, key, weight]) => `${quoted(data.queries[query])} to ${quoted(data.keys[key])} ${written(weight, at)}`);
     by("said").textContent = `${where} ${three.length ? `Largest weights: ${three.join(", ")}.` : "No weight above zero."}`;

@@ -20,7 +20,7 @@ from core.attention.trace import AttentionMap, check_head
 from core.attention.views.export import Bits, by_head, computed, flags
 from core.content import content
 from core.theme import THEMES, Name
-from core.webpage import colors, component_asset, page
+from core.webpage import colors, component_asset, page, stepper
 
 _TOKEN_CHARS = 60
 _KINDS = {
@@ -85,7 +85,7 @@ def render(
         body=_body(attention_map, signed, bits, mask is not None),
         data=data | {"title": title, "note": attention_map.note},
         scripts=[
-            "".join(map(component_asset, ("unpack.js", "grid-map.js", "grid.js")))
+            "".join(map(component_asset, ("unpack.js", "step.js", "grid-map.js", "grid.js")))
             + "inflated.then(() => {\n"  # before that, there is nothing to draw or to choose
             + "".join(map(component_asset, ("grid-moves.js", "grid-save.js", "framed.js")))
             + "});\n"
@@ -111,6 +111,7 @@ def _style(theme: Name) -> str:
     return (
         colors(theme)
         + f":root {{ --accent: {look.selection}; --edge: {look.muted}; --hatch: {look.hatch}; }}\n"
+        + component_asset("step.css")
         + component_asset("grid.css")
     )
 
@@ -133,8 +134,7 @@ def _body(attention_map: AttentionMap, signed: bool, bits: Bits, some_unknown: b
 <p class="hint" id="how"></p>
 <div class="controls">
 <button type="button" id="toggle"></button>
-<label>Layer <select id="layer" autocomplete="off"></select></label>
-<label>Head <select id="head" autocomplete="off"></select></label>
+{stepper("Layer", "layer")} {stepper("Head", "head")}
 <label{"" if hide else " hidden"}><input type="checkbox" id="specials" autocomplete="off"> Hide special tokens</label>
 <label><input type="checkbox" id="alike" autocomplete="off"> One scale for all heads</label>
 </div>
