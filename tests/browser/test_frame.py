@@ -200,6 +200,7 @@ def test_all_of_the_menu_is_reached_by_keyboard(visitor: Visitor) -> None:
     page.get_by_role("button", name="More").focus()
     page.keyboard.press("Enter")
     menu = page.get_by_test_id("stPopoverBody")
+    expect(menu.get_by_role("button", name="Copy link")).to_be_visible()  # what a press of Tab would miss before
     for name in ("Present (P)", "Reset", "Copy link"):
         page.keyboard.press("Tab")
         expect(menu.get_by_role("button", name=name)).to_be_focused()
