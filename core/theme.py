@@ -13,8 +13,15 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+FONT = "'Source Sans', system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif"
+MONO = "'Source Code Pro', ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+"""Streamlit brings the first of both along."""
+SMALL, LABEL, TEXT, LARGE = 13.0, 14.875, 17.0, 21.25
+"""The four sizes of text beside titles, in pixels: of charts and notes, of controls and tables, of sentences, of a
+result. The middle two are Streamlit's 0.875 rem and 1 rem."""
+_SIZES = {"small": SMALL, "label": LABEL, "text": TEXT, "large": LARGE}
+TYPE = "".join(f"--atlas-{name}:{size:g}px;" for name, size in _SIZES.items()) + f"--atlas-mono:{MONO};"
+"""The same, and the face of tokens, as CSS variables, for the declarations of one rule."""
 
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, ORANGE = "#56B4E9", "#E69F00"

@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 from core.settings import ASSETS
-from core.theme import THEMES, Name
+from core.theme import THEMES, TYPE, Name
 
 COLORS = {
     name: {"back": theme.ground, "text": theme.ink, "soft": theme.raised, "line": theme.line}
@@ -112,7 +112,7 @@ def asset_text(path: Path) -> str:
 
 def colors(theme: Name) -> str:
     """The theme as custom properties: ``--back``, ``--text``, ``--soft``, ``--line``."""
-    return f":root {{ color-scheme: {theme}; {' '.join(f'--{n}: {c};' for n, c in COLORS[theme].items())} }}\n"
+    return f":root {{ color-scheme: {theme}; {' '.join(f'--{n}: {c};' for n, c in COLORS[theme].items())} {TYPE} }}\n"
 
 
 @lru_cache(maxsize=32)

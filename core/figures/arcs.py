@@ -11,7 +11,7 @@ import numpy as np
 from core.figures.labels import label
 from core.figures.plot import figure, scatter
 from core.lazy import go
-from core.theme import MONO, Theme
+from core.theme import LABEL, MONO, Theme
 
 Kind = Literal["right", "wrong", "link"]
 _LETTER = 9.2
@@ -86,7 +86,7 @@ def arcs(
             "tickvals": centers,
             "ticktext": [label(word) for word in words],
             "tickangle": 0,
-            "tickfont": {"family": MONO, "size": 14},
+            "tickfont": {"family": MONO, "size": LABEL},
             "showgrid": False,
             "zeroline": False,
         },

@@ -12,7 +12,7 @@ from core.figures.heatmap import ink_on
 from core.figures.labels import label, sentence
 from core.figures.plot import BARE, HIDDEN, TURNED, Json, Trace, figure, hover, scatter, title, upright
 from core.lazy import go
-from core.theme import Theme
+from core.theme import LABEL, SMALL, Theme
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def hatched(color: str | Sequence[str], shape: str | Sequence[str], theme: Theme
     return {"color": color, "pattern": pattern, **marker}
 
 
-def row_axis(names: Sequence[str], size: int = 14, **axis: object) -> Json:
+def row_axis(names: Sequence[str], size: float = LABEL, **axis: object) -> Json:
     """Rows from the top down, numbered and then named, since different tokens may look the same."""
     at = list(range(len(names)))
     named = {"tickmode": "array", "tickvals": at, "ticktext": list(names), "tickfont": {"size": size}}
@@ -65,7 +65,7 @@ def bars(
     end: float,
     measure: str = "",
     words: Sequence[str] = (),
-    size: int = 14,
+    size: float = LABEL,
     more: Sequence[Trace] = (),
     xaxis: Json | None = None,
     yaxis: Json | None = None,
@@ -92,7 +92,7 @@ def bars(
             "base": series_.base,
             "marker": hatched(series_.color, series_.hatch, theme, opacity=series_.opacity),
             "text": list(series_.texts),
-            "textfont": {"size": 13},
+            "textfont": {"size": SMALL},
             **_text_place(series_),
             "customdata": list(series_.words or words or names),
             "hovertemplate": f"{'%{customdata}' if series_.words else series_.hover}<extra>{series_.extra}</extra>",
@@ -106,7 +106,7 @@ def bars(
         showlegend=layout.pop("showlegend", len(series) > 1),
         xaxis={"range": [0, end], **({"showgrid": True} | xaxis if xaxis else measured(measure))},
         yaxis=row_axis(names, size) | (yaxis or {}),
-        uniformtext={"minsize": 13, "mode": "show"},
+        uniformtext={"minsize": SMALL, "mode": "show"},
         **layout,
     )
 

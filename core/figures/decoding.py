@@ -14,7 +14,7 @@ from core.figures.labels import label, percent, sentence
 from core.figures.plot import BARE, HIDDEN, Json, Trace, cut, level, note, scatter, title, upright
 from core.language.decoding.reader import RuleEffect
 from core.lazy import go
-from core.theme import Theme, mixed
+from core.theme import SMALL, Theme, mixed
 
 _ROW = 27
 _BARS = 0.7
@@ -175,7 +175,7 @@ def cache_map(names: Sequence[str], at: int, *, theme: Theme) -> go.Figure:
         values[row, : at - 1], values[row, at - 1] = 2 * row, 2 * row + 1
         if len(names) <= _IN_CELLS:
             texts[row][:at] = [before] * (at - 1) + ["new"]
-    down = heatmap.Labels(["query", "key", "value"], {"type": "category", "tickfont": {"size": 14}} | BARE)
+    down = heatmap.Labels(["query", "key", "value"], {"type": "category", "tickfont": {"size": SMALL}} | BARE)
     return heatmap.heat_map(
         values,
         down,

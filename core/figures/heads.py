@@ -12,7 +12,7 @@ from core.figures.bars import hatched
 from core.figures.labels import label
 from core.figures.plot import Json, cut, figure, note, scatter, title, upright
 from core.lazy import go
-from core.theme import MONO, Theme
+from core.theme import MONO, SMALL, Theme
 
 ELSEWHERE = "other tokens"
 _MODEL = 118
@@ -78,7 +78,7 @@ def word_bars(words: Sequence[str], chosen: int, models: Sequence[ModelWeights],
         "tickmode": "array",
         "tickvals": names,
         "tickangle": -60,
-        "tickfont": {"family": MONO, "size": 13},
+        "tickfont": {"family": MONO, "size": SMALL},
         "labelalias": {name: label(cut(word, 14)) for name, word in zip(names, words, strict=False)}
         | {ELSEWHERE: "others"},
     }

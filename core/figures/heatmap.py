@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from core.figures.labels import label
 from core.figures.plot import BARE, TURNED, Json, Trace, box, cut, figure, scatter, ticks
 from core.lazy import go
-from core.theme import BLACK, MONO, WHITE, Theme
+from core.theme import BLACK, MONO, SMALL, WHITE, Theme
 from core.words import distinct
 
 ValueKind = Literal["amounts", "differences"]
@@ -68,7 +68,7 @@ def tokens(texts: Sequence[str], each: int = 1, **axis: object) -> Labels:
             "tickmode": "array" if few else "auto",
             "tickvals": at if few else None,
             "labelalias": dict(zip(at, shown, strict=True)),
-            "tickfont": {"family": MONO, "size": 13 if len(at) <= 40 else 10},
+            "tickfont": {"family": MONO, "size": SMALL if len(at) <= 40 else 10},
             "showgrid": False,
             **axis,
         },
@@ -148,7 +148,7 @@ def heat_map(
     axes: tuple[Json, Json] = {"side": "top", **across.axis}, TURNED | down.axis
     over = list(more)
     if texts is not None:
-        over.insert(0, write(ground, texts, 13, MONO if mono else None))
+        over.insert(0, write(ground, texts, SMALL, MONO if mono else None))
         rows, columns = values.shape  # texts would push the axes outwards
         axes[0].update(range=[-0.5, columns - 0.5])
         axes[1].update(range=[rows - 0.5, -0.5], autorange=None)
@@ -226,7 +226,7 @@ def _cell_points(ground: Trace) -> Trace:
     return points(x, y, 6, hovertemplate=template, **{} if texts is None else {"text": texts})
 
 
-def write(ground: Trace, texts: Sequence[Sequence[str]], size: int, family: str | None) -> Trace:
+def write(ground: Trace, texts: Sequence[Sequence[str]], size: float, family: str | None) -> Trace:
     """(R, C) texts in the cells of a map, each in black or white."""
     ink = inks(np.nan_to_num(ground["z"]), ground["colorscale"], ground["zmin"], ground["zmax"])
     return scatter(

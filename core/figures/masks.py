@@ -14,7 +14,7 @@ from core.figures.heatmap import Labels, cells, hatching, heat_map, ink_on, name
 from core.figures.labels import label, sentence
 from core.figures.plot import TURNED, Json, box, cut, figure, note, title
 from core.lazy import go
-from core.theme import Theme
+from core.theme import LABEL, SMALL, Theme
 
 Bools = npt.NDArray[np.bool_]
 DOTTED_UP_TO = 32
@@ -63,7 +63,7 @@ def _flags(
         "opacity": 0.85,
         "text": [["●" if cell and dots else "" for cell in line] for line in filled.tolist()],
         "texttemplate": "%{text}",
-        "textfont": {"color": ink_on(color), "size": 13},
+        "textfont": {"color": ink_on(color), "size": SMALL},
         "customdata": words,
         "hovertemplate": "%{customdata}<extra>" + of + "</extra>",
     }
@@ -237,7 +237,7 @@ def stream_maps(
         )
         for name, seen, axis in zip(_STREAMS, (content, query), ("x", "x2"), strict=True)
     ]
-    over: Json = {"xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom", "font": {"size": 15}}
+    over: Json = {"xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom", "font": {"size": LABEL}}
     return figure(
         theme,
         traces,

@@ -9,7 +9,7 @@ from core.figures.bars import row_axis
 from core.figures.labels import label
 from core.figures.plot import Json, figure, note
 from core.lazy import go
-from core.theme import BLACK, PURPLE, Theme
+from core.theme import BLACK, PURPLE, SMALL, Theme
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def split_layer(steps: Sequence[LayerStep], devices: int, *, theme: Theme) -> go
     room = [1.0 if step.each else 0.7 for step in steps]
     middles = [sum(room[:x]) + size / 2 for x, size in enumerate(room)]
     for x, step in zip(middles, steps, strict=True):
-        notes.append(note(_lines(step.name), x, -0.62, yanchor="bottom", font={"size": 13}))
+        notes.append(note(_lines(step.name), x, -0.62, yanchor="bottom", font={"size": SMALL}))
         reduced = not step.each
         for row in [None] if reduced else range(devices):
             top, bottom = (-0.4, devices - 0.6) if row is None else (row - 0.36, row + 0.36)
@@ -48,7 +48,7 @@ def split_layer(steps: Sequence[LayerStep], devices: int, *, theme: Theme) -> go
             if row is not None:
                 notes.append(note(_lines(step.each[row]), x, row))
         if reduced:
-            style = {"font": {"size": 13, "color": BLACK}, "textangle": -90}
+            style = {"font": {"size": SMALL, "color": BLACK}, "textangle": -90}
             notes.append(note(label(step.joined), x, (devices - 1) / 2, **style))
     return figure(
         theme,

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.figures.labels import label
 from core.lazy import go
-from core.theme import FONT, THEMES, Name, Theme
+from core.theme import FONT, SMALL, THEMES, Name, Theme
 
 Json = dict[str, Any]
 Trace = dict[str, Any]
@@ -62,12 +62,12 @@ def template(name: Name) -> go.layout.Template:
         "zerolinecolor": theme.ink,
         "gridcolor": GRID,
         "linecolor": theme.line,
-        "tickfont": {"size": 13},
-        "title": {"font": {"size": 13}, "standoff": 10},
+        "tickfont": {"size": SMALL},
+        "title": {"font": {"size": SMALL}, "standoff": 10},
     }
     return go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": 13, "color": theme.ink},
+            "font": {"family": FONT, "size": SMALL, "color": theme.ink},
             "colorway": theme.categorical,
             "paper_bgcolor": theme.ground,
             "plot_bgcolor": theme.ground,
@@ -102,7 +102,7 @@ def template(name: Name) -> go.layout.Template:
                         "nticks": 4,
                         "tickangle": 0,
                         "tickformat": ".2~f",
-                        "title": {"side": "top"},
+                        "title": {"side": "top", "font": {"size": SMALL}},
                     },
                 }
             ],

@@ -18,7 +18,7 @@ from core.figures.heatmap import Labels, heat_map, numbers
 from core.figures.labels import label, percent, sentence
 from core.figures.plot import CLEAR, EDGE, Json, box, cut, figure, hover, note, scatter, title, upright
 from core.lazy import go
-from core.theme import Theme
+from core.theme import LABEL, Theme
 
 _HATCHES = ("", "/", ".", "x")
 
@@ -56,7 +56,7 @@ def prediction_bars(
         series,
         theme,
         words=[label(text) for text in labels],
-        size=15,
+        size=LABEL,
         end=widest * (1.32 if processed is None else 1.75),  # numbers to the right of the bars
         height=30 * len(labels) + 16,
         margin={"r": 14, "t": 4, "b": 4},
@@ -149,7 +149,7 @@ def verdict_bars(
         [verdicts],
         theme,
         words=[label(text) for text in tokens],
-        size=15,
+        size=LABEL,
         end=1.14,
         height=34 * len(tokens) + 40,
         margin={"t": 4, "b": 30},
@@ -209,7 +209,7 @@ def masked_word(
         "text",
         text=[label(cut(tokens[i], 14)) for i in shown],
         textposition="middle left",
-        textfont={"size": 14, "color": [theme.muted if i in special else theme.ink for i in shown]},
+        textfont={"size": LABEL, "color": [theme.muted if i in special else theme.ink for i in shown]},
         showlegend=False,
         **hover([f"{label(tokens[i])}: {weights[i]:.2f} of the attention" for i in shown]),
     )
@@ -223,7 +223,7 @@ def masked_word(
         "marker": {"color": color, "opacity": 0.85, "line": EDGE},
         "text": [percent(chance) for chance in chances],
         "textposition": "outside",
-        "textfont": {"size": 14},
+        "textfont": {"size": LABEL},
         "showlegend": False,
         **hover([f"{label(word)}: {percent(chance)}" for word, chance in zip(words, chances, strict=True)]),
     }
@@ -240,7 +240,7 @@ def masked_word(
         theme,
         [names, bars],
         shapes=[*lines, box | {"line": {"color": color, "width": 2}}],
-        annotations=[mask, *(answer | {"font": {"size": 15}} for answer in answers)],
+        annotations=[mask, *(answer | {"font": {"size": LABEL}} for answer in answers)],
         xaxis=bare | {"range": [0, 1]},
         yaxis=bare | {"range": [1.05, -0.05]},
         height=HEIGHT,

@@ -12,7 +12,7 @@ from core.figures.labels import label, percent, sentence
 from core.figures.plot import BARE, Json, Trace, cut, figure, note, scatter, title
 from core.language.decoding.search import Node, Tree
 from core.lazy import go
-from core.theme import MONO, Theme
+from core.theme import LABEL, MONO, SMALL, Theme
 from core.tokenizers.unigram import Edge
 from core.tokenizers.wordpiece import Try
 from core.words import visible
@@ -185,7 +185,7 @@ def tries(word: str, attempts: Sequence[Try], *, theme: Theme) -> go.Figure:
                 "insidetextanchor": "middle",
                 "textangle": 0,
                 "constraintext": "none",
-                "textfont": {"family": MONO, "size": 13, "color": theme.ground if hit else theme.ink},
+                "textfont": {"family": MONO, "size": SMALL, "color": theme.ground if hit else theme.ink},
                 "hovertext": [
                     f"lookup {number}: {label(row.piece)}, {'in the vocabulary' if hit else 'not in it'}"
                     for number, row in ones
@@ -262,7 +262,7 @@ def _height(length: int) -> float:
 
 
 def _tag(x: float, y: float, piece: str, theme: Theme, *, shift: int = 0, strong: bool = True) -> Json:
-    font = {"family": MONO, "size": 13, "color": theme.ink}
+    font = {"family": MONO, "size": SMALL, "color": theme.ink}
     text = f"<b>{label(piece)}</b>" if strong else label(piece)
     return note(text, x, y, yshift=shift, bgcolor=theme.ground, borderpad=1, font=font)
 
@@ -289,7 +289,7 @@ def _word(
             "tickmode": "array",
             "tickvals": [i + shift for i in range(len(letters))],
             "ticktext": [label(sign) for sign in letters],
-            "tickfont": {"family": MONO, "size": 15 if len(letters) <= 24 else 13},
+            "tickfont": {"family": MONO, "size": LABEL if len(letters) <= 24 else SMALL},
             "tickangle": 0,
         },
         yaxis=up,

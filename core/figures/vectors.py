@@ -20,7 +20,7 @@ from core.figures.heatmap import cells, hatching, heat_map, names, tokens
 from core.figures.labels import label, sentence
 from core.figures.plot import SYMBOLS, TURNED, Json, box, figure, note, scatter, title
 from core.lazy import go
-from core.theme import MONO, Theme
+from core.theme import LARGE, MONO, Theme
 
 _HOVER = 60
 """Characters of a line of a hover text."""
@@ -84,7 +84,7 @@ def score_sum(
         notes.append(note(name.replace("\n", "<br>"), left + wide / 2, 1, yanchor="bottom", **over))
         if number > 1:
             sign = "=" if number == len(maps) else "+"
-            notes.append(note(sign, left - wide * _SIGN / 2, 0.5, yanchor="middle", font={"size": 20}, **over))
+            notes.append(note(sign, left - wide * _SIGN / 2, 0.5, yanchor="middle", font={"size": LARGE}, **over))
     return figure(
         theme,
         traces,

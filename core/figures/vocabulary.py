@@ -11,7 +11,7 @@ from core.figures.lines import Line, line_chart
 from core.figures.plot import SYMBOLS, figure, hover, scatter, title
 from core.language.noise import TokenizedText
 from core.lazy import go
-from core.theme import Theme
+from core.theme import SMALL, Theme
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,9 @@ def dots(rows: Sequence[str], series: Sequence[Dots], measure: str, *, theme: Th
         height=90 + 30 * len(rows) + 20 * ((len(series) + 1) // 2),
         showlegend=True,
         xaxis={**title(label(measure)), "range": [0, 1.03 * top], "showgrid": True},
-        yaxis=row_axis([label(row) for row in rows], 13, range=[len(rows) - 0.4, -0.6], autorange=None, showgrid=True),
+        yaxis=row_axis(
+            [label(row) for row in rows], SMALL, range=[len(rows) - 0.4, -0.6], autorange=None, showgrid=True
+        ),
     )
 
 
@@ -124,7 +126,7 @@ def shares(rows: Sequence[Bar], *, theme: Theme) -> go.Figure:
         [label(bar.name) for bar in rows],
         series,
         theme,
-        size=13,
+        size=SMALL,
         end=1.2 * max(ends, default=1.0),
         more=[totals(ends, [label(percent(end / 100)) for end in ends])],
         xaxis=title("share of all parameters, %"),

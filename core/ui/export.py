@@ -19,7 +19,7 @@ from typing import Any
 import streamlit as st
 
 from core.table import Table, cell_text
-from core.theme import THEMES, Name
+from core.theme import THEMES, TYPE, Name
 from core.ui.component import Component, Message
 from core.ui.page import theme as page_theme
 
@@ -122,9 +122,10 @@ def html_page(title: str, parts: Sequence[str], theme: Name | None = None) -> st
     palette = THEMES[theme] if theme else page_theme()
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     style = (
-        f":root{{color-scheme:{palette.name};{palette.css}}}"
+        f":root{{color-scheme:{palette.name};{palette.css}{TYPE}}}"
         f"body{{background:{palette.ground};color:{palette.ink};max-width:60rem;margin:2rem auto;"
-        "padding:0 1rem;font:16px/1.5 system-ui,'DejaVu Sans',sans-serif}h1{font-size:1.2rem}h2{font-size:1rem}"
+        "padding:0 1rem;font:var(--atlas-text)/1.5 system-ui,'DejaVu Sans',sans-serif}"
+        "h1{font-size:var(--atlas-large)}h2{font-size:var(--atlas-text)}"
     )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

@@ -337,7 +337,7 @@ def legend(root: ModuleNode) -> None:
         f"{role} {percent(share)}</span>"
         for role, color, _, share in figures.legend_rows(root)
     )
-    st.html(f'<div style="display:flex;flex-wrap:wrap;row-gap:.2rem;font-size:.9rem">{chips}</div>')
+    st.html(f'<div style="display:flex;flex-wrap:wrap;row-gap:.2rem;font-size:var(--atlas-label)">{chips}</div>')
 
 
 def _text(slug: str, root: ModuleNode, key: str) -> None:

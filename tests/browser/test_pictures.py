@@ -32,7 +32,7 @@ from core.figures.parameters import treemap
 from core.figures.predictions import prediction_bars
 from core.figures.tree import beam_tree
 from core.language.decoding.search import Fate, Node, Tree
-from core.theme import BLUE, FONT, LIGHT, MONO, VERMILION
+from core.theme import BLUE, FONT, LIGHT, MONO, TYPE, VERMILION
 from core.ui.attention.block import STEPS
 from core.ui.attention.block import component_data as block_data
 from core.ui.catalogue.timeline import PICTURE
@@ -115,7 +115,9 @@ def easel(bare: BrowserContext) -> Iterator[Page]:
     page = bare.new_page()
     page.set_viewport_size({"width": WIDTH, "height": 800})
     page.emulate_media(reduced_motion="reduce")
-    page.set_content("<!DOCTYPE html><body style='margin: 0; background: white'></body>")
+    page.set_content(
+        f"<!DOCTYPE html><style>:root {{ {TYPE} }}</style><body style='margin: 0; background: white'></body>"
+    )
     page.add_script_tag(content=get_plotlyjs())
     for name, file in FONTS.items():
         (path,) = MEDIA.glob(f"{file}.*.woff2")

@@ -17,7 +17,7 @@ from core.figures.attention import attention_map
 from core.figures.heatmap import heat_map
 from core.figures.heatmap import tokens as names_of
 from core.figures.plot import figure, least_height, note, scatter
-from core.theme import ACCENTS, DARK, FONT, LIGHT, MONO, Theme, lightness
+from core.theme import ACCENTS, DARK, FONT, LABEL, LARGE, LIGHT, MONO, TEXT, Theme, lightness
 
 ROOT = Path(__file__).parents[2]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
@@ -46,6 +46,23 @@ def test_streamlit_has_the_same_colors(look: Theme) -> None:
         "borderColor": look.line,
     }
     assert (CONFIG["font"], CONFIG["codeFont"]) == (FONT, MONO)
+
+
+OTHER_SIZES = {
+    "handout.css": {"10pt", "14pt", "11pt"},  # on paper
+    "room.css": {"4rem"},  # a code that a hall reads
+    "bertviz.css": {"11px"},  # in thumbnails
+    "bertviz-strong.css": {"19px"},  # in a hall
+}
+"""Sizes of text that are none of the four."""
+
+
+def test_text_has_four_sizes_beside_titles() -> None:
+    assert (0.875 * CONFIG["baseFontSize"], CONFIG["baseFontSize"]) == (LABEL, TEXT)
+    assert CONFIG["headingFontSizes"][1:] == [f"{LARGE / TEXT:g}rem", *["1rem"] * 4]
+    literal = re.compile(r"\bfont(?:-size)?:\s*(?:\d+ )?([\d.]+(?:rem|em|px|pt))")
+    sizes = {path.name: set(literal.findall(path.read_text("utf-8"))) for path in (ROOT / "assets").rglob("*.css")}
+    assert {name: found for name, found in sizes.items() if found} == OTHER_SIZES
 
 
 @BOTH

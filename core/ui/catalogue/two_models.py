@@ -173,7 +173,8 @@ def _underlined(text: str, color: str) -> str:
 
 def _text(inner: str) -> None:
     """``inner`` is escaped already."""
-    st.html(f'<p dir="auto" style="font-size:1.15rem;line-height:1.6;margin:0;overflow-wrap:anywhere">{inner}</p>')
+    style = "font-size:var(--atlas-large);line-height:1.6;margin:0;overflow-wrap:anywhere"
+    st.html(f'<p dir="auto" style="{style}">{inner}</p>')
 
 
 def _chips(

@@ -96,7 +96,7 @@ def _refilled(view: DemoView, sentence: Inputs, predictions: Sequence[MaskPredic
     line = f"font-weight:600;border-bottom:3px solid {view.accent};padding:0 .1em"
     parts = refill(sentence, predictions)
     refilled = [(part.text, "" if part.position is None else line) for part in parts]
-    st.html(paragraph(refilled, "font-size:1.25rem;line-height:1.6;margin:.2rem 0 .4rem"))
+    st.html(paragraph(refilled, "font-size:var(--atlas-large);line-height:1.6;margin:.2rem 0 .4rem"))
 
 
 def _bars(view: DemoView, tokens: Sequence[Token], predictions: Sequence[MaskPrediction]) -> None:

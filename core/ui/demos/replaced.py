@@ -54,7 +54,7 @@ def _show(view: DemoView, detection: Detection) -> None:
         detection if shown else Detection(detection.after, detection.after, (), (), detection.probabilities),
         view.accent,
     )
-    placeholder.html(paragraph(story, "font-size:1.2rem;line-height:1.7"))
+    placeholder.html(paragraph(story, "font-size:var(--atlas-large);line-height:1.7"))
     if not shown:
         return
     ordinary = [i for i, token in enumerate(detection.after) if not token.special]

@@ -299,7 +299,7 @@ def _corrupted(view: DemoView, task: Task, typed: str, kind: str, rate: float | 
         source = corrupt_text(view.checkpoint, text, kind, seed)
     else:
         source = noisy(text, cast(Noise, kind), rate, seed)
-    code = "font-family:var(--st-code-font,monospace);font-size:.9em"
+    code = "font-family:var(--atlas-mono);font-size:var(--atlas-label)"
     placeholder.html(paragraph([(source, code)], "margin:0", "Corrupted text"), width="stretch")
     return source
 
@@ -316,7 +316,9 @@ def _generate(
     state, slug = view.state, task.slug
     forced = steps.by_hand(state, (read, slug))
     placeholder, buttons, stop = st.empty(), st.empty(), st.empty()
-    style = f"font-size:1.3rem;line-height:1.6;border-left:4px solid {view.accent};margin:0;padding-left:.8rem"
+    style = (
+        f"font-size:var(--atlas-large);line-height:1.6;border-left:4px solid {view.accent};margin:0;padding-left:.8rem"
+    )
 
     def draw_text(text: str, growing: bool) -> None:
         parts = [(text, ""), (steps.CARET if growing else "", "")]

@@ -250,7 +250,7 @@ def text_in(placeholder: DeltaGenerator, prompt: str, branch: str, room: str = "
     Args:
         room: the minimum height.
     """
-    begun, style = clean(prompt, newlines=True), f"font-size:1.2rem;line-height:1.65;min-height:{room}"
+    begun, style = clean(prompt, newlines=True), f"font-size:var(--atlas-large);line-height:1.65;min-height:{room}"
 
     def draw_text(text: str, growing: bool = False) -> None:
         caret = [(CARET, "")] if growing else []

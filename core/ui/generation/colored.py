@@ -45,7 +45,7 @@ def text_html(
         room: the minimum height.
     """
     spans = "".join(_step_span(step, color) for step in steps)
-    return _paragraph(prefix, spans, growing, f"font-size:1.05rem;line-height:1.95;min-height:{room}")
+    return _paragraph(prefix, spans, growing, f"font-size:var(--atlas-text);line-height:1.95;min-height:{room}")
 
 
 def plain_html(prefix: str, text: str) -> str:
@@ -93,7 +93,8 @@ def bits_legend(color: str) -> None:
         return
     stops = ", ".join(shade(i / 12) for i in range(13))
     st.html(
-        '<div style="display:flex;align-items:center;gap:.5em;font-size:.85rem;white-space:nowrap"><span>0</span>'
+        '<div style="display:flex;align-items:center;gap:.5em;font-size:var(--atlas-label);white-space:nowrap">'
+        "<span>0</span>"
         f'<span role="img" aria-label="colors from the background at 0 bits to the end of the scale at 12 bits" '
         f'style="width:7em;height:.9em;border:1px solid;background:linear-gradient(90deg,{stops})"></span>'
         "<span>12+ bits</span></div>"
@@ -130,7 +131,7 @@ def drafted_html(
             parts.append(
                 _drafted_span(wording.token(token), "own", f"round {number}: the target model's own", coloring, here)
             )
-    return _paragraph(prompt, "".join(parts), growing, "font-size:1.1rem;line-height:2.1;min-height:6.3em")
+    return _paragraph(prompt, "".join(parts), growing, "font-size:var(--atlas-text);line-height:2.1;min-height:6.3em")
 
 
 def _drafted_style(kind: str) -> str:
@@ -139,8 +140,8 @@ def _drafted_style(kind: str) -> str:
         "border-radius:.25em;padding:.1em .08em;"
         "text-decoration:underline 2px var(--atlas-green);text-underline-offset:.25em",
         "own": "border:2px solid var(--atlas-vermilion);border-radius:.3em;padding:.06em .14em",
-        "rejected": "text-decoration:line-through 2px;font-size:.9em;opacity:.85",
-        "dropped": "text-decoration:line-through 1px dotted;font-size:.9em;opacity:.62",
+        "rejected": "text-decoration:line-through 2px;opacity:.85",
+        "dropped": "text-decoration:line-through 1px dotted;opacity:.62",
     }[kind]
 
 
@@ -163,4 +164,5 @@ def drafted_legend(coloring: str) -> str:
         "dropped": "dropped unchecked",
     }
     parts = "".join(f'<span style="{_drafted_style(kind)}{bare}">{text}</span>' for kind, text in kinds.items())
-    return f'<div style="display:flex;gap:1.1em;flex-wrap:wrap;align-items:center;font-size:.9rem">{parts}</div>'
+    style = "display:flex;gap:1.1em;flex-wrap:wrap;align-items:center;font-size:var(--atlas-label)"
+    return f'<div style="{style}">{parts}</div>'

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 
+from core.theme import TYPE
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,7 +25,7 @@ _ASSETS = Path(__file__).parents[3] / "assets"
 def head() -> bytes:
     """The last elements of the page's head."""
     layout, draft = ((_ASSETS / path).read_text(encoding="utf-8") for path in ("styles/first.css", "scripts/draft.js"))
-    return f"<style>\n{layout}</style>\n<script>\n{draft}</script>\n".encode()
+    return f"<style>\n:root {{ {TYPE} }}\n{layout}</style>\n<script>\n{draft}</script>\n".encode()
 
 
 class Styled:
