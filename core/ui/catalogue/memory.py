@@ -32,7 +32,8 @@ def memory(view: View) -> None:
     """
     state = view.state
     answer = st.container(key="atlas-answer")  # first also where the columns lie below each other
-    left, right = st.columns([1, 1.7], gap="large")
+    with st.container(key="atlas-calculator"):
+        left, right = st.columns([1, 1.7], gap="large")
     with left:
         chosen, menu = calculator.choose(state), st.container()
         name, device = calculator.choose_device(state)

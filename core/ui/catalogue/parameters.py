@@ -46,7 +46,8 @@ def parameters(view: View) -> None:
     """Draw the calculator. Raises :class:`core.errors.OutOfRange` for an invalid configuration."""
     state = view.state
     answer = st.container(key="atlas-answer")  # first also where the columns lie below each other
-    left, right = st.columns([1, 1.7], gap="large")
+    with st.container(key="atlas-calculator"):
+        left, right = st.columns([1, 1.7], gap="large")
     with left:
         slug, size = choose_system(state)
         origin = start(slug, size)
