@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.bars import Series, bars
+from core.figures.bars import Series, bars, hatched
 from core.figures.heatmap import Labels, heat_map, numbers
 from core.figures.heatmap import names as named
 from core.figures.labels import label
-from core.figures.plot import CLEAR, HIDDEN, box, cut, note, scatter, title, upright
+from core.figures.plot import CLEAR, HIDDEN, box, cut, figure, note, scatter, title, upright
 from core.lazy import go
 from core.theme import Theme
 
@@ -175,3 +175,25 @@ def loss_bars(
         clickmode="event+select",
         hoverdistance=150,
     )
+
+
+def token_bars(
+    tokens: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], measure: str, *, theme: Theme
+) -> go.Figure:
+    """Bars side by side above each token, one for each of the ``series``, as shares."""
+    at = list(range(len(tokens)))
+    traces = [
+        {
+            "type": "bar",
+            "x": at,
+            "y": list(values),
+            "name": name,
+            "marker": hatched(theme.categorical[number], ("", "/", ".")[number], theme),
+            "hovertemplate": f"%{{x}}, {label(name)}: %{{y:.1%}}<extra></extra>",
+        }
+        for number, (name, values) in enumerate(series)
+    ]
+    names = [label(cut(token, 12)) for token in tokens]
+    tokens_axis = {"tickmode": "array", "tickvals": at, "ticktext": names, "tickangle": -60 if len(at) > 8 else 0}
+    shares = {**title(measure), "tickformat": ".0%", "rangemode": "tozero"}
+    return figure(theme, traces, height=320, margin={"t": 48}, bargap=0.25, xaxis=tokens_axis, yaxis=shares)

@@ -150,3 +150,10 @@ def test_a_broken_decoder_and_what_has_no_such_part() -> None:
     at = page(tab="break", model="atlas-t5", output="2")
     assert not at.warning
     assert "Token 2 of the output" in [heading.value for heading in at.subheader]
+
+
+def test_a_sink_has_much_weight_and_a_small_value() -> None:
+    at = page(tab="sinks")
+    assert not at.warning
+    assert "In layer 4, “[CLS]” gets " in shown(at)
+    assert not page(tab="sinks", model="atlas-t5").warning
