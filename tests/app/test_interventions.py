@@ -155,5 +155,5 @@ def test_a_broken_decoder_and_what_has_no_such_part() -> None:
 def test_a_sink_has_much_weight_and_a_small_value() -> None:
     at = page(tab="sinks")
     assert not at.warning
-    assert "In layer 4, “[CLS]” gets " in shown(at)
+    assert "In layer 5, “[CLS]” gets " in shown(at)
     assert not page(tab="sinks", model="atlas-t5").warning

@@ -51,7 +51,7 @@ OFF = Words(
     as_chosen=True,
     placeholder="none",
 )
-MORE = ("FF", "layer")
+MORE = ("FF", "all")
 """Columns of the grid after its heads: the feed-forward layer, and the layer."""
 STREAMS = {"encoder": "Both streams", "decoder": "Content stream", "query": "Query stream"}
 """The streams of an XLNet in which a head is ablated."""
