@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, create_model
 
 from core import errors
-from core.attention.ablation.ablate import ablate_heads, rank_heads
+from core.attention.ablation.ablate import ablate_heads, rank_heads, rank_layers
 from core.attention.capture import capture
 from core.attention.disentangled import predict_without_components, score_components
 from core.attention.inside.block import block
@@ -20,6 +20,9 @@ from core.attention.masked_word import read_masked_word
 from core.attention.word_maps import generate_answer, maps_over_words, word_attention
 from core.checkpoints.spec import Part
 from core.efficiency.buckets import compute_buckets
+from core.interventions.attribution import attribute
+from core.interventions.patching import patch_cell, patch_grid
+from core.interventions.sinks import sinks
 from core.language import adapters, bilingual, codes
 from core.language.decoding.search import tree
 from core.language.fill_mask import fill_mask
@@ -90,7 +93,8 @@ TASKS = {
     name_of(compute): Task(compute)
     for topic in (
         (capture, read_masked_word, word_attention, generate_answer, maps_over_words),
-        (ablate_heads, rank_heads, score_components, predict_without_components),
+        (ablate_heads, rank_heads, rank_layers, score_components, predict_without_components),
+        (patch_grid, patch_cell, attribute, sinks),
         (overview, block, predictions_by_layer, trajectory),
         (fill_mask, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),
         (generate, steps_along, steps_in_batch, tree, align, rewrite, translate_along),

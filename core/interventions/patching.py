@@ -20,8 +20,8 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Floats
 from core.attention.ablation.ablate import AT_ONCE, Change, kl_bits
 from core.attention.ablation.question import ask, names
 from core.attention.layers import has_blueprint, plan_of
@@ -36,7 +36,7 @@ from core.lazy import Tensor, torch
 from core.run.run import Edit, Run, Site
 from core.turns import turns
 
-Part = Literal["resid", "attn", "mlp", "heads"]
+States = Literal["resid", "attn", "mlp", "heads"]
 """What is patched: the residual stream, what attention or the feed-forward layer adds to it, or a head's output."""
 Kind = Literal["encoder", "decoder", "cross"]
 SITES = {"attn": "attn_out", "mlp": "mlp_out", "heads": "z"}
@@ -63,7 +63,7 @@ class Patching:
     answers: tuple[str, str]
     differences: tuple[float, float]
     """The logit differences of the two texts, in nats."""
-    recovered: NDArray[np.float32]
+    recovered: Floats
     """(rows, columns): of the residual stream (L + 1, n), the first row that of the embeddings, of attention and
     feed-forward layers (L, n), of heads (L, H), all their tokens at once. NaN where the texts differ too little."""
     causal: bool
@@ -110,7 +110,7 @@ def patch_grid(
     checkpoint: Checkpoint,
     first: str,
     second: str,
-    part: Part = "resid",
+    states: States = "resid",
     kind: Kind | None = None,
     *,
     answers: tuple[str, str] = ("", ""),
@@ -130,8 +130,8 @@ def patch_grid(
         InputEmpty, InputTooLong, UnknownTask, OutOfRange: as `core.language.makers.inputs`.
     """
     kind = kind or kinds_of(checkpoint)[0]
-    pair = _pair(checkpoint, first, second, part, kind, answers, task, step)
-    rows, columns = _shape(pair, part, kind)
+    pair = _pair(checkpoint, first, second, states, kind, answers, task, step)
+    rows, columns = _shape(pair, states, kind)
     cells = [Cell(row, column) for row in range(rows) for column in range(columns)]
     full = pair.difference(pair.logs).tolist()
     recovered = np.full(len(cells), np.nan, dtype=np.float32)
@@ -139,7 +139,7 @@ def patch_grid(
         at_once = max(1, AT_ONCE // (len(pair.second.tokens) + len(pair.second.source)))
         for start in range(0, len(cells), at_once):
             turns.step()
-            logs = _patched(pair, part, kind, cells[start : start + at_once])
+            logs = _patched(pair, states, kind, cells[start : start + at_once])
             shares = (pair.difference(logs) - full[1]) / (full[0] - full[1])
             recovered[start : start + at_once] = shares.numpy()
     answer, other = names(pair.second, pair.ids)
@@ -158,7 +158,7 @@ def patch_cell(
     checkpoint: Checkpoint,
     first: str,
     second: str,
-    part: Part,
+    states: States,
     kind: Kind,
     cell: Cell,
     *,
@@ -172,11 +172,11 @@ def patch_cell(
     Raises:
         OutOfRange: a cell outside of the grid.
     """
-    pair = _pair(checkpoint, first, second, part, kind, answers, task, step)
-    rows, columns = _shape(pair, part, kind)
+    pair = _pair(checkpoint, first, second, states, kind, answers, task, step)
+    rows, columns = _shape(pair, states, kind)
     if not (0 <= cell.row < rows and 0 <= cell.column < columns):
         raise OutOfRange(f"There is no cell {cell.row + 1}, {cell.column + 1} here: {rows} rows, {columns} columns.")
-    patched = _patched(pair, part, kind, [cell])[0]
+    patched = _patched(pair, states, kind, [cell])[0]
     clean, corrupted = pair.logs
     best = torch.stack((clean, corrupted, patched)).amax(0)
     ids = {*pair.ids, *best.topk(min(k, len(best))).indices.tolist()}
@@ -216,14 +216,14 @@ def _pair(
     checkpoint: Checkpoint,
     first: str,
     second: str,
-    part: Part,
+    states: States,
     kind: Kind,
     answers: tuple[str, str],
     task: str | None,
     step: int,
 ) -> _Pair:
-    if kind not in kinds_of(checkpoint) or (kind == "cross" and part in ("mlp", "resid")):
-        raise InputUnusable(f"{checkpoint.spec.name} has no such part to patch.")
+    if kind not in kinds_of(checkpoint) or (kind == "cross" and states in ("mlp", "resid")):
+        raise InputUnusable(f"{checkpoint.spec.name} has no such states to patch.")
     questions = inputs(checkpoint, first, task, step), inputs(checkpoint, second, task, step)
     counts = [len(_tokens(question, kind)) for question in questions]
     if counts[0] != counts[1] or questions[0].position != questions[1].position:
@@ -231,7 +231,7 @@ def _pair(
             f"The two texts have {counts[0]} and {counts[1]} tokens, or predict at different places. A state is put "
             "where it came from, so texts of equal length work: change one word for another of as many tokens."
         )
-    name = SITES.get(part)
+    name = SITES.get(states)
     keep = {name} if name else {"resid_pre", "resid_post"}
     asked = [ask(question, keep=keep) for question in questions]
     logs = torch.cat([each.logs for each in asked])
@@ -256,30 +256,30 @@ def _predicts(checkpoint: Checkpoint, kind: Kind) -> bool:
     return kind == plan_of(checkpoint).stacks[-1].kind or kind == "cross"
 
 
-def _shape(pair: _Pair, part: Part, kind: Kind) -> tuple[int, int]:
+def _shape(pair: _Pair, states: States, kind: Kind) -> tuple[int, int]:
     layers = plan_of(pair.first.checkpoint).layers[kind]
-    if part == "heads":
+    if states == "heads":
         return len(layers), layers[0].heads
-    return len(layers) + (part == "resid"), len(_tokens(pair.first, kind))
+    return len(layers) + (states == "resid"), len(_tokens(pair.first, kind))
 
 
-def _site(part: Part, kind: Kind, row: int) -> Site:
-    if part == "resid":
+def _site(states: States, kind: Kind, row: int) -> Site:
+    if states == "resid":
         return Site(kind, row - 1, "resid_post") if row else Site(kind, 0, "resid_pre")
-    return Site(kind, row, SITES[part])
+    return Site(kind, row, SITES[states])
 
 
-def _patched(pair: _Pair, part: Part, kind: Kind, cells: Sequence[Cell]) -> Tensor:
+def _patched(pair: _Pair, states: States, kind: Kind, cells: Sequence[Cell]) -> Tensor:
     """(R, V) log-probabilities for the second text, row r with the state of cell r of the first."""
-    edits = dict(_edits(pair.recorded, part, kind, cells))
+    edits = dict(_edits(pair.recorded, states, kind, cells))
     return ask(pair.second, len(cells), edits=edits).logs
 
 
-def _edits(recorded: Run, part: Part, kind: Kind, cells: Sequence[Cell]) -> Iterator[tuple[Site, Edit]]:
+def _edits(recorded: Run, states: States, kind: Kind, cells: Sequence[Cell]) -> Iterator[tuple[Site, Edit]]:
     for row in sorted({cell.row for cell in cells}):
-        site = _site(part, kind, row)
+        site = _site(states, kind, row)
         places = [(number, cell.column) for number, cell in enumerate(cells) if cell.row == row]
-        yield site, partial(_put, recorded[site][0], places, part == "heads")
+        yield site, partial(_put, recorded[site][0], places, states == "heads")
 
 
 def _put(source: Tensor, places: Sequence[tuple[int, int]], heads: bool, tensor: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """Prepares a loaded model, once: our attention function, and a subclass for each module that is a site.
 
-Its forward pass looks at the context variable of `core.run.run` and is that of the module without a run. torch calls a
-module with hooks another way, which took 1 to 8% of small models' passes. What a module is called in an architecture,
-and so which modules are sites, stands in `sites.toml` alone.
+Its forward pass looks at the context variable of `core.run.run` and is that of the module without a run: torch calls a
+module with hooks by a slower path. What a module is called in an architecture, and so which modules are sites, stands
+in `sites.toml` alone.
 """
 
 from __future__ import annotations

@@ -12,14 +12,17 @@ from core.checkpoints.spec import Checkpoint
 from core.efficiency import buckets
 from core.engine import checkpoint
 from core.engine.tasks import TASKS
+from core.interventions.patching import Cell
 from core.language import translate
 from core.language.fill_mask import prepare
 from core.language.types import Decoding
-from core.objectives.example import Cell, Example
+from core.objectives.example import Cell as ObjectiveCell
+from core.objectives.example import Example
 from tests.unit.test_engine import same
 
 SENTENCE = "The king gave his daughter a golden ring."
 MASKED = "The king gave his [MASK] a golden ring."
+PAIR = ("The dogs [MASK] happy.", "The dog [MASK] happy.")
 SAMPLE = Decoding(strategy="sample", max_new_tokens=12, seed=5)
 BEAM = Decoding(strategy="beam", beams=3, max_new_tokens=6)
 
@@ -32,7 +35,7 @@ def _task(model: Checkpoint) -> str:
 
 def _example(model: Checkpoint) -> Example:
     tokens = model.tokenizer.convert_ids_to_tokens(prepare(model, MASKED).ids)
-    return Example((), tuple(Cell(token, "son" if token == "[MASK]" else None) for token in tokens))
+    return Example((), tuple(ObjectiveCell(token, "son" if token == "[MASK]" else None) for token in tokens))
 
 
 def _pivot(model: Checkpoint) -> tuple[str, str]:
@@ -45,6 +48,11 @@ def _pivot(model: Checkpoint) -> tuple[str, str]:
 CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "attention.ablation.ablate.rank_heads": ("minilm", lambda _: (MASKED,)),
     "attention.ablation.ablate.ablate_heads": ("atlas-gpt-2", lambda _: (SENTENCE,)),
+    "attention.ablation.ablate.rank_layers": ("minilm", lambda _: (MASKED,)),
+    "interventions.attribution.attribute": ("atlas-gpt-2", lambda _: (SENTENCE,)),
+    "interventions.patching.patch_cell": ("minilm", lambda _: (*PAIR, "resid", "encoder", Cell(3, 2))),
+    "interventions.patching.patch_grid": ("minilm", lambda _: PAIR),
+    "interventions.sinks.sinks": ("minilm", lambda _: (SENTENCE,)),
     "attention.disentangled.predict_without_components": ("atlas-deberta", lambda _: (MASKED,)),
     "attention.disentangled.score_components": ("atlas-deberta", lambda _: (SENTENCE,)),
     "attention.capture.capture": ("minilm", lambda _: (SENTENCE, "She thanked him.")),

@@ -11,7 +11,7 @@ import torch
 from core import checkpoints
 from core.errors import InputUnusable
 from core.interventions.pairs import pairs_of
-from core.interventions.patching import Cell, Kind, Part, patch_cell, patch_grid
+from core.interventions.patching import Cell, Kind, States, patch_cell, patch_grid
 from core.language.makers import inputs
 from tests.library import library_model
 
@@ -42,7 +42,7 @@ def logits(model: Any, tensors: dict[str, Any], path: str, change: Callable[[tor
 
 @pytest.mark.parametrize("slug", LAYERS)
 @pytest.mark.parametrize("part", ["resid", "attn"])
-def test_a_share_is_that_of_a_hook_on_the_library(slug: str, part: Part) -> None:
+def test_a_share_is_that_of_a_hook_on_the_library(slug: str, part: States) -> None:
     checkpoint = checkpoints.load(slug)
     pair = next(iter(pairs_of(checkpoint.spec).values()))
     more: dict[str, Any] = {"answers": pair.answers, "step": pair.step}

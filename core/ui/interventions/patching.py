@@ -13,7 +13,7 @@ from core.checkpoints.spec import CheckpointSpec
 from core.figures.interventions import patch_map
 from core.figures.labels import percent
 from core.figures.predictions import compared_bars
-from core.interventions.patching import LEAST, Cell, Kind, Part, Patched, Patching, kinds_of, patch_cell, patch_grid
+from core.interventions.patching import LEAST, Cell, Kind, Patched, Patching, States, kinds_of, patch_cell, patch_grid
 from core.links import parameters as link
 from core.table import Table
 from core.ui.heads.panel import KINDS
@@ -62,7 +62,7 @@ def patching(view: View) -> None:
     view.how_it_works(notes=["Misreading"])
 
 
-def _states(kinds: tuple[Kind, ...], spec: CheckpointSpec, view: View) -> tuple[Part, Kind]:
+def _states(kinds: tuple[Kind, ...], spec: CheckpointSpec, view: View) -> tuple[States, Kind]:
     """Draw the choice of states: what is patched, and whose it is."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sides = {str(kind): KINDS[kind] for kind in kinds}
@@ -72,7 +72,7 @@ def _states(kinds: tuple[Kind, ...], spec: CheckpointSpec, view: View) -> tuple[
     return part, side
 
 
-def _cell(grid: Patching, part: Part, owner: tuple[str, ...], view: View) -> Slot[tuple[int, int]]:
+def _cell(grid: Patching, part: States, owner: tuple[str, ...], view: View) -> Slot[tuple[int, int]]:
     """The selected row and column, from 1: first the cell that recovers most, of the residual stream between the first
     row and the last, which recover all."""
     rows, columns = grid.recovered.shape
@@ -86,7 +86,7 @@ def _cell(grid: Patching, part: Part, owner: tuple[str, ...], view: View) -> Slo
     return Slot(view.state, CELL, (row + start + 1, column + 1), owner=owner, refusal=refusal)
 
 
-def _grid(grid: Patching, cell: Cell, part: Part, slug: str, view: View, slot: Slot[tuple[int, int]]) -> None:
+def _grid(grid: Patching, cell: Cell, part: States, slug: str, view: View, slot: Slot[tuple[int, int]]) -> None:
     """Draw the grid; a click selects a cell."""
     rows, columns = grid.recovered.shape
     names, heads = _rows(rows, part), part == "heads"
@@ -115,7 +115,7 @@ def _grid(grid: Patching, cell: Cell, part: Part, slug: str, view: View, slot: S
     panel.draw(view.state, **clicks(panel.key(view.state), rows * columns, choose))
 
 
-def _answers(grid: Patching, patched: Patched, cell: Cell, part: Part, view: View) -> None:
+def _answers(grid: Patching, patched: Patched, cell: Cell, part: States, view: View) -> None:
     """Draw the predictions before and after one state is patched."""
     token = f"“{plain(short(grid.first[cell.column], 20))}”"
     place = f"head {cell.column + 1}" if part == "heads" else token
@@ -147,7 +147,7 @@ def _answers(grid: Patching, patched: Patched, cell: Cell, part: Part, view: Vie
     ).draw(view.state)
 
 
-def _rows(count: int, part: Part) -> list[str]:
+def _rows(count: int, part: States) -> list[str]:
     """Names of the rows of a grid."""
     if part == "resid":
         return ["embeddings", *(f"after layer {row}" for row in range(1, count))]
