@@ -157,3 +157,27 @@ def test_a_sink_has_much_weight_and_a_small_value() -> None:
     assert not at.warning
     assert "In layer 5, “[CLS]” gets " in shown(at)
     assert not page(tab="sinks", model="atlas-t5").warning
+
+
+def test_a_decoder_of_two_layers_learns_to_copy_and_needs_its_previous_token_head() -> None:
+    at = page(tab="induction")
+    assert not at.warning
+    assert re.search(r"With 2 layers, \*\*(9\d\.\d|100\.0)%\*\* of the repeated tokens", shown(at))
+    widget(at.segmented_control, "Ablated in layer 1").set_value("previous").run()
+    (shares,) = re.findall(
+        r"Without head [12] of layer 1, the decoder predicts \*\*(\S+)%\*\* of them instead of (\S+)%", shown(at)
+    )
+    without, before = map(float, shares)
+    assert without < before - 10
+    widget(at.segmented_control, "Ablated in layer 1").set_value("other").run()
+    assert re.search(r"Without head [12] of layer 1, the decoder predicts \*\*(9\d\.\d|100\.0)%\*\* of them", shown(at))
+    widget(at.segmented_control, "Layers").set_value("1").run()
+    assert at.query_params["layers"] == "1"
+    widget(at.segmented_control, "Ablated in layer 1").set_value("none").run()
+    assert re.search(r"With 1 layer, \*\*[1-3]\d\.\d%\*\* of the repeated tokens", shown(at))
+
+
+def test_a_link_names_a_head_that_the_decoder_lacks() -> None:
+    at = page(tab="induction", layers="1", scored="2.1")
+    assert "This decoder has 1 layer with 2 heads each" in shown(at)
+    assert "Layer 1, head " in shown(at)
