@@ -26,6 +26,8 @@ from core.catalogue.results import Result, paper, tables
 from core.checkpoints.families import Ability
 from core.checkpoints.spec import Part
 from core.errors import AtlasError, InputUnusable, OutOfRange
+from core.interventions.attribution import attribute
+from core.interventions.patching import Patching, patch_grid
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate, repetition
 from core.language.pairs import score_pair
@@ -218,6 +220,58 @@ class Ablated(ModelCheck):
     def answer(self) -> str:
         off = [Head("encoder", layer - 1, head - 1) for layer, head in self.heads]
         return engine.run(ablate_heads, self.model, self.text, off).after.tokens[0].strip()
+
+
+class _Patching(ModelCheck, ABC):
+    """A patching grid of the residual stream; the text's states are put into the second text."""
+
+    second: Short
+    answers: Annotated[list[Short], Field(min_length=2, max_length=2)]
+    layer: Annotated[int, Field(ge=0, le=200)]
+    """After which the state is patched; 0 for the embeddings."""
+
+    def row(self) -> tuple[Patching, list[float]]:
+        """The grid, and the shares that the states after the layer return."""
+        answers = (self.answers[0], self.answers[1])
+        grid = engine.run(patch_grid, self.model, self.text, self.second, answers=answers)
+        if self.layer >= len(grid.recovered):
+            raise OutOfRange(f"This model has {len(grid.recovered) - 1} layers.")
+        return grid, grid.recovered[self.layer].tolist()
+
+
+class Patched(_Patching):
+    """The share of the logit difference that returns with one state, from 0 to 1."""
+
+    kind: Literal["patched"]
+    token: Short
+    """Of the first text, as the map labels it."""
+
+    def answer(self) -> float:
+        grid, shares = self.row()
+        return shares[_position(grid.first, self.token)]
+
+
+class PatchedToken(_Patching):
+    """The token whose state returns the largest share."""
+
+    kind: Literal["patched-token"]
+
+    def answer(self) -> str:
+        grid, shares = self.row()
+        return grid.first[max(range(len(shares)), key=shares.__getitem__)].strip("␣")
+
+
+class Written(ModelCheck):
+    """The head that writes the largest share of the logit difference of two answers, such as ``5-4``."""
+
+    kind: Literal["written"]
+    answers: Annotated[list[Short], Field(min_length=2, max_length=2)]
+
+    def answer(self) -> str:
+        shares = engine.run(attribute, self.model, self.text, (self.answers[0], self.answers[1]))
+        heads = [part for part in shares.parts if part.head is not None and part.layer is not None]
+        best = max(heads, key=lambda part: part.value)
+        return f"{(best.layer or 0) + 1}-{(best.head or 0) + 1}"
 
 
 class Replaced(ModelCheck):
@@ -430,6 +484,9 @@ AnyCheck = Annotated[
     | Attended
     | Weight
     | Ablated
+    | Patched
+    | PatchedToken
+    | Written
     | Replaced
     | Follows
     | Tokens
