@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.bars import Series, bars, hatched
-from core.figures.heatmap import Labels, heat_map, numbers
+from core.figures.heatmap import Labels, heat_map, numbers, points
 from core.figures.heatmap import names as named
 from core.figures.labels import label
-from core.figures.plot import CLEAR, HIDDEN, box, cut, figure, note, scatter, title, upright
+from core.figures.plot import box, cut, figure, note, title, upright
 from core.lazy import go
 from core.theme import Theme
 
@@ -142,7 +142,7 @@ def loss_bars(
     """
     chosen = [row == selected for row in range(len(names))]
     shown = [f"<b>▸ {name}</b>" if is_chosen else name for name, is_chosen in zip(names, chosen, strict=True)]
-    at = list(range(len(names)))
+    words = [f"{name}: {loss:.2f}" for name, loss in zip(names, losses, strict=True)]
     most = 1.6 * max(loss for _, loss in lines)
     drawn = [min(loss, most) for loss in losses]
     series = Series(
@@ -151,21 +151,23 @@ def loss_bars(
         [color if is_chosen else theme.muted for is_chosen in chosen],
         ["/" if is_chosen else "" for is_chosen in chosen],
         texts=["overflow" if math.isinf(loss) else f"{loss:.1f}" for loss in losses],
-        words=[f"{name}: {loss:.2f}" for name, loss in zip(names, losses, strict=True)],
+        words=words,
     )
-    dashes = ("solid", "dot")
+    room = 1.35 if math.inf in losses else 1.15
+    middles = [loss / 2 for loss in drawn]
     return bars(
         [f"{name}  " for name in shown],
         [series],
         theme,
         measure=measure,
         height=96 + 25 * len(names),
-        end=1.15 * max([*drawn, *(loss for _, loss in lines)]),
+        end=room * max([*drawn, *(loss for _, loss in lines)]),
         size=13,
         # a click counts for the nearest point, so that a short bar is as easy to hit
-        more=[scatter([loss / 2 for loss in drawn], at, "markers", marker={"size": 20, "color": CLEAR}, **HIDDEN)],
+        more=[points(middles, range(len(names)), 24, text=words, hovertemplate="%{text}<extra></extra>")],
         shapes=[
-            upright(loss, color=theme.ink, width=2, dash=dash) for (_, loss), dash in zip(lines, dashes, strict=True)
+            upright(loss, color=theme.ink, width=2, dash=dash) | {"layer": layer}
+            for (_, loss), (dash, layer) in zip(lines, (("solid", "above"), ("dot", "below")), strict=True)
         ],
         annotations=[
             note(f"{name} {loss:.1f}", loss, 1, yref="paper", yanchor="bottom", yshift=2 + 17 * row)

@@ -39,7 +39,7 @@ def breaking(view: View) -> None:
         token = settings_menu(state, OUTPUT, tag=spec.slug)["output"] if spec.offers("rewrites") else 1
     text = input_span(spec, state, text, task)
     question = view.words.part("Token", number=token) if spec.offers("rewrites") else question_of(spec, task)
-    result = session.computed("running-the-model", break_part, spec.slug, text, switch, task=task, step=token - 1, k=3)
+    result = session.computed("running-the-model", break_part, spec.slug, text, switch, task=task, step=token - 1, k=2)
     left, right = st.columns([1, 1.1], gap="large")
     with left:
         _answers(result, spec, view, question, names[switch])
