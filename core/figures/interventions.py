@@ -164,7 +164,7 @@ def loss_bars(
         end=room * max([*drawn, *(loss for _, loss in lines)]),
         size=13,
         # a click counts for the nearest point, so that a short bar is as easy to hit
-        more=[points(middles, range(len(names)), 24, text=words, hovertemplate="%{text}<extra></extra>")],
+        more=[points(middles, list(range(len(names))), 24, text=words, hovertemplate="%{text}<extra></extra>")],
         shapes=[
             upright(loss, color=theme.ink, width=2, dash=dash) | {"layer": layer}
             for (_, loss), (dash, layer) in zip(lines, (("solid", "above"), ("dot", "below")), strict=True)

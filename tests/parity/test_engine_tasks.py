@@ -50,6 +50,8 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "attention.ablation.ablate.ablate_heads": ("atlas-gpt-2", lambda _: (SENTENCE,)),
     "attention.ablation.ablate.rank_layers": ("minilm", lambda _: (MASKED,)),
     "interventions.attribution.attribute": ("atlas-gpt-2", lambda _: (SENTENCE,)),
+    "interventions.breaking.break_part": ("atlas-byt5", lambda _: ("The cat sat.", "norm")),  # which overflows
+    "interventions.breaking.part_losses": ("atlas-electra", lambda _: ()),
     "interventions.patching.patch_cell": ("minilm", lambda _: (*PAIR, "resid", "encoder", Cell(3, 2))),
     "interventions.patching.patch_grid": ("minilm", lambda _: PAIR),
     "interventions.sinks.sinks": ("minilm", lambda _: (SENTENCE,)),
