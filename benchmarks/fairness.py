@@ -35,6 +35,11 @@ HEAVY: dict[str, Act] = {
     "training a tokenizer": lambda who, n: who.open(
         "tokenizers", tab="train", kind="unigram", corpus=" ".join(sentence(n + k, 30) for k in range(20))
     ),
+    "a patching grid": lambda who, n: who.open(
+        "interventions",
+        first=f"The keys to the {sentence(n, 14)} [MASK] here.",
+        second=f"The key to the {sentence(n, 14)} [MASK] here.",
+    ),
     "t-SNE": lambda who, n: who.open("vectors", tab="word", map="neighbours", seed=n),
 }
 

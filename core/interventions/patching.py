@@ -91,11 +91,14 @@ class Patched:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Both texts as one question each, the pass over the first recorded."""
+    """Both texts as one question each, their passes recorded."""
 
     first: Inputs
     second: Inputs
     recorded: Run
+    """The pass over the first."""
+    beside: Run
+    """The pass over the second."""
     logs: Tensor
     """(2, V) log-probabilities of the answers to both."""
     ids: tuple[int, int]
@@ -132,16 +135,18 @@ def patch_grid(
     kind = kind or kinds_of(checkpoint)[0]
     pair = _pair(checkpoint, first, second, states, kind, answers, task, step)
     rows, columns = _shape(pair, states, kind)
-    cells = [Cell(row, column) for row in range(rows) for column in range(columns)]
+    every = [Cell(row, column) for row in range(rows) for column in range(columns)]
+    cells = [cell for cell in every if _matters(pair, states, kind, cell, rows)]
     full = pair.difference(pair.logs).tolist()
-    recovered = np.full(len(cells), np.nan, dtype=np.float32)
+    recovered = np.full((rows, columns), np.nan, dtype=np.float32)
     if abs(full[0] - full[1]) >= LEAST:
+        recovered[:] = 0
         at_once = max(1, AT_ONCE // (len(pair.second.tokens) + len(pair.second.source)))
         for start in range(0, len(cells), at_once):
             turns.step()
-            logs = _patched(pair, states, kind, cells[start : start + at_once])
-            shares = (pair.difference(logs) - full[1]) / (full[0] - full[1])
-            recovered[start : start + at_once] = shares.numpy()
+            patched = cells[start : start + at_once]
+            shares = (pair.difference(_patched(pair, states, kind, patched)) - full[1]) / (full[0] - full[1])
+            recovered[tuple(zip(*patched, strict=True))] = shares.numpy()
     answer, other = names(pair.second, pair.ids)
     return Patching(
         labels(_tokens(pair.first, kind)),
@@ -149,7 +154,7 @@ def patch_grid(
         pair.second.position if _predicts(checkpoint, kind) else -1,
         (answer, other),
         (full[0], full[1]),
-        recovered.reshape(rows, columns),
+        recovered,
         kind == "decoder",
     )
 
@@ -244,7 +249,7 @@ def _pair(
             f"Both texts have the same answer, “{names(questions[0], ids[:1])[0]}”, so nothing can return. Name an "
             "answer for each, or change the texts until the model answers differently."
         )
-    return _Pair(*questions, asked[0].recorded, logs, (ids[0], ids[1]))
+    return _Pair(*questions, asked[0].recorded, asked[1].recorded, logs, (ids[0], ids[1]))
 
 
 def _tokens(question: Inputs, kind: Kind) -> tuple[Token, ...]:
@@ -261,6 +266,18 @@ def _shape(pair: _Pair, states: States, kind: Kind) -> tuple[int, int]:
     if states == "heads":
         return len(layers), layers[0].heads
     return len(layers) + (states == "resid"), len(_tokens(pair.first, kind))
+
+
+def _matters(pair: _Pair, states: States, kind: Kind, cell: Cell, rows: int) -> bool:
+    """Whether patching a cell can change the answer: its states differ, and something reads them."""
+    if states == "heads":
+        return True
+    last = cell.row == rows - 1 and kind != "cross" and _predicts(pair.first.checkpoint, kind)
+    if last and cell.column != pair.first.position and pair.first.task is None:
+        return False
+    site = _site(states, kind, cell.row)
+    first, second = pair.recorded[site], pair.beside[site]
+    return not torch.equal(first[0, cell.column], second[0, cell.column])
 
 
 def _site(states: States, kind: Kind, row: int) -> Site:
