@@ -92,7 +92,7 @@ def score_grid(
         texts=texts if heads <= _NUMBERED_HEADS else None,
         clickable=selected is not None,
         selected=selected,
-        height=110 + 34 * layers,
+        height=110 + 34 * max(2, layers),
     )
 
 

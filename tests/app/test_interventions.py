@@ -162,7 +162,7 @@ def test_a_sink_has_much_weight_and_a_small_value() -> None:
 def test_a_decoder_of_two_layers_learns_to_copy_and_needs_its_previous_token_head() -> None:
     at = page(tab="induction")
     assert not at.warning
-    assert re.search(r"With 2 layers, \*\*(9\d\.\d|100\.0)%\*\* of the repeated tokens", shown(at))
+    assert re.search(r"With 2 layers and random seed 0, \*\*(9\d\.\d|100\.0)%\*\* of the repeated tokens", shown(at))
     widget(at.segmented_control, "Ablated in layer 1").set_value("previous").run()
     (shares,) = re.findall(
         r"Without head [12] of layer 1, the decoder predicts \*\*(\S+)%\*\* of them instead of (\S+)%", shown(at)
@@ -174,7 +174,7 @@ def test_a_decoder_of_two_layers_learns_to_copy_and_needs_its_previous_token_hea
     widget(at.segmented_control, "Layers").set_value("1").run()
     assert at.query_params["layers"] == "1"
     widget(at.segmented_control, "Ablated in layer 1").set_value("none").run()
-    assert re.search(r"With 1 layer, \*\*[1-3]\d\.\d%\*\* of the repeated tokens", shown(at))
+    assert re.search(r"With 1 layer and random seed 0, \*\*[1-3]\d\.\d%\*\* of the repeated tokens", shown(at))
 
 
 def test_a_link_names_a_head_that_the_decoder_lacks() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from core import checkpoints
 from core.attention import capture
@@ -20,7 +21,7 @@ from core.errors import AtlasError, InputUnusable, NoAttentionMatrix
 from core.language.inputs import one_text
 from core.language.tokens import describe
 from lab import heads as headroles
-from lab.heads import LENGTH, REPEATS, cli_heads, induction, measure, repeated, write_rows
+from lab.heads import EXAMPLES, LENGTH, REPEATS, cli_heads, induction, measure, repeated, write_rows
 
 SENTENCES = tuple(islice(read_treebank(SHIPPED), 6))
 LONG = Sentence("long", ("dog",) * 300, ("X",) * 300, (ROOT,) * 300, ("root",) * 300, (True,) * 300)
@@ -185,3 +186,19 @@ def test_an_unknown_model_is_refused_before_any_is_measured(
     monkeypatch.setattr(headroles, "measure", never)
     with pytest.raises(AtlasError, match="no model"):
         cli_heads(["dir-tiny-bert", "no-such-model"], None, 1, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("slug", "copied"),
+    [("ctrl", 0), ("gpt-2", 0), ("gpt-neo", 0), ("llama", 0), ("transformer-xl", 0), ("reformer", 10)],
+)
+def test_bundled_decoders_do_not_copy_random_tokens(slug: str, copied: int) -> None:
+    """As the section Induction says; the first token of the second time is not predictable, so 74 of 100 count."""
+    checkpoint = checkpoints.load(f"atlas-{slug}")
+    ids = torch.tensor(repeated(checkpoint, EXAMPLES, 0))
+    first = ids.shape[1] - LENGTH * (REPEATS - 1)
+    with torch.no_grad():
+        logits = checkpoint.model(input_ids=ids)[0][:, : ids.shape[1]]
+    right = (logits[:, first:-1].argmax(-1) == ids[:, first + 1 :]).numpy()
+    assert right.size == 740
+    assert right.sum() == copied

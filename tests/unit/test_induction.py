@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from core.attention.roles.rolefiles import roles
+from core.checkpoints import available
 from core.interventions import induction
 from core.interventions.induction import STEPS, Setup, examine, forward, initial, measure, repeats, train
 
@@ -133,3 +135,13 @@ def test_the_pass_equals_torchs_own_attention() -> None:
 
 def test_steps_are_a_whole_number_of_measurements() -> None:
     assert STEPS % induction.EVERY == 0
+
+
+def test_the_bundled_decoders_score_as_the_page_says() -> None:
+    measured = {spec.slug: roles(spec.slug) for spec in available()}
+    scores = {slug: by_role["induction"] for slug, by_role in measured.items() if "induction" in by_role}
+    assert len(scores) == 6
+    best = scores.pop("atlas-gpt-2")
+    assert np.unravel_index(best.argmax(), best.shape) == (3, 3)
+    assert best.max() == pytest.approx(0.18, abs=0.005)
+    assert max(score.max() for score in scores.values()) < 0.07

@@ -43,7 +43,7 @@ def induction(view: View) -> None:
     state = view.state
     with view.controls():
         layers = int(LAYERS.draw(state))
-        seed = SEED.draw(state)
+        seed = SEED.button(state)
         button = st.empty()
     curves = st.empty()
     setup = Setup(layers, seed)
@@ -60,18 +60,16 @@ def induction(view: View) -> None:
         ablated = WITHOUT.draw(state)
         off = None if ablated == "none" else (0, heads[ablated])
         after = examine(progress, seed, off)
-        _answer(view, progress, before, after, off)
+        _answer(view, progress, seed, before, after, off)
     left, right = st.columns([1, 1.5], gap="large")
     slot = _head(view, before, setup)
     with left:
         _scores(view, after.measured, slot)
     with right:
         _pattern(view, after, slot)
-    view.try_and_notice()
     view.say("Why")
-    view.how_it_works()
-    view.note("Misreading")
-    view.note("Bundled")
+    view.try_and_notice()
+    view.how_it_works(notes=["Misreading", "Bundled"])
 
 
 def _trained(view: View, setups: tuple[Setup, Setup], button: DeltaGenerator, curves: DeltaGenerator) -> Runs:
@@ -153,14 +151,16 @@ def _curves(view: View, runs: Runs, setup: Setup, *, growing: bool) -> None:
                 Panel(slug, label, figure, alt, Table(("line", "step", label), rows)).draw(view.state)
 
 
-def _answer(view: View, progress: Progress, before: Examined, after: Examined, off: tuple[int, int] | None) -> None:
+def _answer(
+    view: View, progress: Progress, seed: int, before: Examined, after: Examined, off: tuple[int, int] | None
+) -> None:
     """Say how much is copied, and how much without the ablated head."""
     copied = percent(before.measured.copied)
     if off:
         view.say("Ablated", head=off[1] + 1, before=copied, after=percent(after.measured.copied))
     else:
-        layers = len(before.measured.previous)
-        view.say("Copied", copied=copied, layers=layers, steps=progress.step, seconds=f"{progress.seconds:.1f}")
+        training = {"layers": len(before.measured.previous), "seed": seed, "steps": progress.step}
+        view.say("Copied", copied=copied, seconds=f"{progress.seconds:.1f}", **training)
 
 
 def _head(view: View, before: Examined, setup: Setup) -> Slot[tuple[int, int]]:
