@@ -43,6 +43,7 @@ from core.errors import InputUnusable
 from core.interventions.heldout import HeldOut, held_out
 from core.language.inputs import Inputs
 from core.language.makers import inputs
+from core.language.tokens import check_length
 from core.lazy import Tensor, torch
 from core.run.model import Model
 from core.run.odd import COMPONENTS
@@ -144,6 +145,8 @@ def break_part(
     """
     _demand(checkpoint, switch)
     question = inputs(checkpoint, text, task, step)
+    if switch == "padding" and not checkpoint.spec.offers("continues"):  # there it takes no positions
+        check_length(checkpoint, len(question.of_text) + PADS)
     (before,) = ask(question).logs
     after = _answer(question, SWITCHES[switch].broken(checkpoint, question.tensors))
     control = None

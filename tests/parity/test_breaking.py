@@ -15,7 +15,7 @@ from torch import nn
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.content import content
-from core.errors import InputUnusable
+from core.errors import InputTooLong, InputUnusable
 from core.interventions.breaking import PADS, SWITCHES, break_part, offered, part_losses
 from core.language.makers import inputs
 from tests import tiny, tinyfamilies
@@ -321,6 +321,13 @@ def test_each_switch_of_each_architecture_is_offered_or_refused_with_a_reason(na
             assert result.control is None or result.control < 1e-5
 
 
+def test_padding_needs_positions_of_its_own(made: dict[str, Checkpoint]) -> None:
+    text = "The cat [MASK] on the mat. " * 7  # 58 tokens of 64
+    assert break_part(made["bert"], text, "uniform").bits > 0
+    with pytest.raises(InputTooLong, match=f"{len(inputs(made['bert'], text).tokens) + PADS} tokens"):
+        break_part(made["bert"], text, "padding")
+
+
 def test_a_reversed_stack_leaves_the_model_as_it_is(made: dict[str, Checkpoint]) -> None:
     model: Any = made["bert"].model
     layers = [*model.bert.encoder.layer]
@@ -342,22 +349,22 @@ def test_equal_keys_make_symmetric_scores(made: dict[str, Checkpoint]) -> None:
 
 
 def test_the_losses_are_those_of_the_library() -> None:
-    """MiniLM on its masked story, whole and with its first layer alone."""
+    """A BERT on its masked story, whole and with its first layer alone."""
     from core.interventions.heldout import held_out
 
-    checkpoint = checkpoints.load("minilm")
+    checkpoint = checkpoints.load("atlas-bert")
     losses = part_losses(checkpoint)
     assert losses is not None
     (text,) = held_out(checkpoint, PADS)
     library = library_model(checkpoint.model)
     found = []
     with torch.inference_mode():
-        for layers in (6, 1):
+        for layers in (4, 1):
             library.bert.encoder.layer = library.bert.encoder.layer[:layers]
             logits = library(**text.tensors).logits[:, list(text.positions)]
             nats = nn.functional.cross_entropy(logits.flatten(0, 1), text.truth.flatten())
             found.append(float(nats) / math.log(2))
     assert (losses.intact, losses.broken["first"]) == pytest.approx(tuple(found), abs=1e-3)
-    assert losses.uniform == pytest.approx(math.log2(30522))
+    assert losses.uniform == pytest.approx(math.log2(8000))
     assert losses.tokens == text.truth.numel()
     assert [*losses.broken.values()] == sorted(losses.broken.values(), reverse=True)
