@@ -8,12 +8,13 @@ from core.ui.interventions.lens import LENS
 from core.ui.interventions.patching import PATCHING
 from core.ui.interventions.setup import MODEL
 from core.ui.interventions.sinks import SINKS
+from core.ui.interventions.steering import STEERING
 from core.ui.picker import nothing_runs
 from core.ui.section import Page
 
 PAGE = Page(
     "interventions",
-    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS, SINKS, INDUCTION),
+    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS, SINKS, STEERING, INDUCTION),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

@@ -80,6 +80,7 @@ BOXES = {
     "interventions?model=dir-tiny-bert&tab=off": ("Text",),
     "interventions?model=dir-tiny-bert&tab=break": ("Text with a [MASK]",),
     "interventions?tab=patch": ("First text",),
+    "interventions?tab=steer&model=dir-tiny-gpt2": ("Prompt", "Texts to steer toward, one on each line"),
     "vectors?model=atlas-bert": ("Sentences", "Word"),
     "vectors?tab=sum": ("Second sentence",),
     "vectors?tab=places&kind=relative": ("Text",),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages import described, opened, shown, widget
+from tests.pages import described, html_of, opened, shown, widget
 
 page = partial(opened, "interventions")
 
@@ -181,3 +181,23 @@ def test_a_link_names_a_head_that_the_decoder_lacks() -> None:
     at = page(tab="induction", layers="1", scored="2.1")
     assert "This decoder has 1 layer with 2 heads each" in shown(at)
     assert "Layer 1, head " in shown(at)
+
+
+def test_steered_texts_stand_with_their_words_and_costs_beside_a_random_direction() -> None:
+    at = page(tab="steer")
+    assert not at.warning
+    assert widget(at.selectbox, "Live model").value == "atlas-gpt-2"
+    html = html_of(at)
+    assert [name in html for name in ("Unsteered", "Steered, α = +2.0", "Random direction, α = +2.0")] == [True] * 3
+    assert len(re.findall(r"<mark[^>]*>happy</mark>", html)) >= 3
+    assert "The direction times +2.0 is 17.4 long; a state of this layer has a mean length of 80." in shown(at)
+    assert len(at.get("plotly_chart")) == 2
+    widget(at.slider, "Factor α").set_value(-2.0).run()
+    assert at.query_params["alpha"] == "-2"
+    assert "Steered, α = −2.0" in html_of(at)
+    widget(at.text_area, "Texts to steer toward, one on each line").set_value("<b>The sea.</b>").run()
+    assert not at.warning
+    assert "For texts of your own no words are counted." in shown(at)
+    assert "<mark" not in html_of(at)
+    assert len(at.get("plotly_chart")) == 1
+    assert "“Live model” cannot be “atlas-t5”" in shown(page(tab="steer", model="atlas-t5", toward="The sea."))

@@ -18,7 +18,7 @@ MODEL = Model(
     first="interventions",
     width=250,
     hide_label=True,
-    resets=("task", "off", "map", "pair", "first", "second", "a", "b", "side", "output", "cell", "switch"),
+    resets=("task", "off", "map", "pair", "first", "second", "a", "b", "side", "output", "cell", "switch", "layer"),
 )
 INPUT = Text(name="asked", label="Text", most=600)
 INPUT_SPAN = Carried(name="asked-window", label="Part of that text", as_=link.Integers(high=100_000, most=2))
