@@ -24,6 +24,7 @@ from core.interventions.attribution import attribute
 from core.interventions.breaking import break_part, part_losses
 from core.interventions.patching import patch_cell, patch_grid
 from core.interventions.sinks import sinks
+from core.interventions.steering import steer, sweep
 from core.language import adapters, bilingual, codes
 from core.language.decoding.search import tree
 from core.language.fill_mask import fill_mask
@@ -95,7 +96,7 @@ TASKS = {
     for topic in (
         (capture, read_masked_word, word_attention, generate_answer, maps_over_words),
         (ablate_heads, rank_heads, rank_layers, score_components, predict_without_components),
-        (patch_grid, patch_cell, attribute, break_part, part_losses, sinks),
+        (patch_grid, patch_cell, attribute, break_part, part_losses, sinks, steer, sweep),
         (overview, block, predictions_by_layer, trajectory),
         (fill_mask, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),
         (generate, steps_along, steps_in_batch, tree, align, rewrite, translate_along),

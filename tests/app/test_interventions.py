@@ -190,7 +190,7 @@ def test_steered_texts_stand_with_their_words_and_costs_beside_a_random_directio
     html = html_of(at)
     assert [name in html for name in ("Unsteered", "Steered, α = +2.0", "Random direction, α = +2.0")] == [True] * 3
     assert len(re.findall(r"<mark[^>]*>happy</mark>", html)) >= 3
-    assert "The direction times +2.0 is 17.4 long; a state of this layer has a mean length of 80." in shown(at)
+    assert "The direction times +2.0 is 17.4 long, a state of this layer 80." in shown(at)
     assert len(at.get("plotly_chart")) == 2
     widget(at.slider, "Factor α").set_value(-2.0).run()
     assert at.query_params["alpha"] == "-2"

@@ -55,6 +55,8 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "interventions.patching.patch_cell": ("minilm", lambda _: (*PAIR, "resid", "encoder", Cell(3, 2))),
     "interventions.patching.patch_grid": ("minilm", lambda _: PAIR),
     "interventions.sinks.sinks": ("minilm", lambda _: (SENTENCE,)),
+    "interventions.steering.steer": ("atlas-gpt-2", lambda _: (SENTENCE, "It is joy.", "It is sorrow.", 1, 2.0)),
+    "interventions.steering.sweep": ("atlas-gpt-2", lambda _: (SENTENCE, "It is joy.", "It is sorrow.", 1)),
     "attention.disentangled.predict_without_components": ("atlas-deberta", lambda _: (MASKED,)),
     "attention.disentangled.score_components": ("atlas-deberta", lambda _: (SENTENCE,)),
     "attention.capture.capture": ("minilm", lambda _: (SENTENCE, "She thanked him.")),

@@ -38,6 +38,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "interventions/off": ("Bars", "Sharp"),
     "interventions/patch": ("Returned",),
     "interventions/sinks": ("Answer",),
+    "interventions/steer": ("Size", "Counts"),
     "interventions/write": ("Sum",),
     "catalogue/memory": ("Answer", "Plan", "Remedies"),
     "demos/pass-at-k": ("Answer",),

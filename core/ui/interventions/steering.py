@@ -12,7 +12,6 @@ from core import session
 from core.figures.lines import Line, line_alt, line_chart
 from core.interventions.steering import (
     ALPHAS,
-    LENGTH,
     SEEDS,
     SHORT,
     WORD,
@@ -73,7 +72,6 @@ def steering(view: View) -> None:
             factor=_signed(alpha),
             norm=f"{abs(alpha) * result.norm:.1f}",
             states=f"{result.states:.0f}",
-            tokens=LENGTH,
         )
     with right:
         by_factor = session.computed("writing-at-each-factor", sweep, spec.slug, *asked)
@@ -153,7 +151,7 @@ def _counts(by_factor: Sweep, alpha: float, words: Mapping[str, frozenset[str]],
         )
     ]
     _chart("steering-words", view.words.label("words"), lines, "words", alpha, view, 270)
-    view.note("Counts", texts=SEEDS, each=SHORT, tokens=SEEDS * SHORT)
+    view.note("Counts", texts=SEEDS, each=SHORT)
 
 
 def _costs(by_factor: Sweep, alpha: float, view: View, note: str) -> None:
