@@ -133,6 +133,19 @@ def vectors(
 
 
 @app.command()
+def probes(
+    slugs: Annotated[
+        list[str] | None, typer.Argument(help="Checkpoints, for example minilm; by default all.", metavar="[SLUG]...")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/probing.")] = None,
+) -> None:
+    """Train linear probes of each layer: parts of speech, distance to the head, word identity, and control tasks."""
+    from lab.probes import cli_probes
+
+    cli_probes(slugs or [], output)
+
+
+@app.command()
 def study(
     name: Annotated[
         str | None, typer.Argument(help="A study of the page Experiments; without one, all are listed.")

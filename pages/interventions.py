@@ -6,6 +6,7 @@ from core.ui.interventions.breaking import BREAKING
 from core.ui.interventions.induction import INDUCTION
 from core.ui.interventions.lens import LENS
 from core.ui.interventions.patching import PATCHING
+from core.ui.interventions.probes import PROBES
 from core.ui.interventions.setup import MODEL
 from core.ui.interventions.sinks import SINKS
 from core.ui.interventions.steering import STEERING
@@ -14,7 +15,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "interventions",
-    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS, SINKS, STEERING, INDUCTION),
+    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS, SINKS, STEERING, PROBES, INDUCTION),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

@@ -201,3 +201,17 @@ def test_steered_texts_stand_with_their_words_and_costs_beside_a_random_directio
     assert "<mark" not in html_of(at)
     assert len(at.get("plotly_chart")) == 1
     assert "“Live model” cannot be “atlas-t5”" in shown(page(tab="steer", model="atlas-t5", toward="The sea."))
+
+
+def test_probes_show_what_a_layer_tells_and_name_models_without_any() -> None:
+    at = page(tab="probes")
+    assert not at.warning
+    assert "1,563 words of 150 sentences" in shown(at)
+    assert "Best: layer 2, 97.9%; control 68.8%." in shown(at)
+    assert "watch NOUN, . PUNCT" in described(at)
+    distances = page(tab="probes", probe="distance", tagged="<b>We</b> sleep.")
+    assert not distances.warning
+    assert "the head is the word before" in shown(distances)
+    assert "Which word is it?" in shown(page(tab="probes", probe="identity"))
+    assert "No probes are stored for this model" in shown(page(tab="probes", model="atlas-adapter-bert"))
+    assert "There is no text" in page(tab="probes", tagged="").warning[0].value
