@@ -18,21 +18,23 @@ from core.theme import Theme
 def probe_lines(
     lines: Sequence[Line], names: Sequence[str], baselines: Mapping[str, float], *, theme: Theme
 ) -> go.Figure:
-    """Accuracies by layer, from 0 to 1, over level lines of baselines."""
-    lowest = min(0.0, *(value or 0.0 for line in lines for value in line.values))
+    """Accuracies by layer, from 0 to 1, over level lines of two baselines, the higher one first."""
+    lowest = min(value or 0.0 for line in lines for value in line.values)
     return line_chart(
         lines,
         "accuracy",
         _short(names),
         hover="%{y:.1%}",
         xaxis={"tickangle": 0},
-        yaxis={"range": [1.1 * lowest, 1.02], "tickformat": ".0%"},
+        yaxis={"range": [min(0.0, lowest - 0.08), 1.02], "tickformat": ".0%"},
         shapes=[level(share, color=theme.muted, width=1) for share in baselines.values()],
         annotations=[
-            note(f"{name}<br>{percent(share)}", 1.01, share, xref="x domain", xanchor="left", align="left")
-            for name, share in baselines.items()
+            note(
+                f"{name}<br>{percent(share)}", 1.01, share, xref="x domain", xanchor="left", align="left", yanchor=side
+            )
+            for (name, share), side in zip(baselines.items(), ("bottom", "top"), strict=True)
         ],
-        margin={"r": 62},
+        margin={"r": 62, "t": 36},
         height=380,
         theme=theme,
     )

@@ -40,7 +40,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "interventions/sinks": ("Answer",),
     "interventions/steer": ("Size", "Counts"),
     "interventions/write": ("Sum",),
-    "interventions/probes": ("Result", "Classes", "Identity"),
+    "interventions/probes": ("Result", "Classes"),
     "catalogue/memory": ("Answer", "Plan", "Remedies"),
     "demos/pass-at-k": ("Answer",),
     "demos/ranking": ("Answer",),

@@ -52,7 +52,7 @@ def probes(view: View) -> None:
                 reading = session.reading(spec.slug, text)
             _classes(tag(reading, spec.slug, task), task, spec, view)
         else:
-            view.say("Identity")
+            view.say("Classes: identity")
     view.try_and_notice(task)
     view.how_it_works(notes=["Misreading"])
     page_link("interventions", view.words.label("patch"), {"tab": "patch"}, icon=":material/swap_horiz:")
