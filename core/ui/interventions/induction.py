@@ -26,7 +26,9 @@ from core.ui.slot import Slot
 
 PAUSE = 0.3
 """Seconds between two drawings of a growing picture, and as many more for each visitor who waits."""
-LAYERS = Choice(name="layers", label="Layers", options={"1": "1", "2": "2"}, default="2", style="row")
+LAYERS = Choice(
+    name="layers", label="Layers", options={"1": "1 layer", "2": "2 layers"}, default="2", style="row", hide_label=True
+)
 WITHOUT = Choice(
     name="without",
     label="Ablated in layer 1",
@@ -43,11 +45,12 @@ def induction(view: View) -> None:
     state = view.state
     with view.controls():
         layers = int(LAYERS.draw(state))
-        seed = SEED.button(state)
         button = st.empty()
-    curves = st.empty()
+    seed = SEED.value(state)
     setup = Setup(layers, seed)
-    runs = _trained(view, (setup, Setup(3 - layers, seed)), button, curves)
+    with st.container(key="atlas-curves"):
+        curves = st.empty()
+        runs = _trained(view, (setup, Setup(3 - layers, seed)), button, curves)
     if setup not in runs:
         return
     with curves.container():
@@ -56,11 +59,10 @@ def induction(view: View) -> None:
     before = examine(progress, seed)
     scores = before.measured.previous[0]
     heads = {"previous": int(scores.argmax()), "other": int(scores.argmin())}
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        ablated = WITHOUT.draw(state)
-        off = None if ablated == "none" else (0, heads[ablated])
-        after = examine(progress, seed, off)
-        _answer(view, progress, seed, before, after, off)
+    ablated = WITHOUT.draw(state)
+    off = None if ablated == "none" else (0, heads[ablated])
+    after = examine(progress, seed, off)
+    _answer(view, progress, seed, before, after, off)
     left, right = st.columns([1, 1.5], gap="large")
     slot = _head(view, before, setup)
     with left:
@@ -82,6 +84,8 @@ def _trained(view: View, setups: tuple[Setup, Setup], button: DeltaGenerator, cu
         if complete := session.results.get(("induction", setup)):
             stored[setup] = complete
     if all(setup in stored and stored[setup].step == STEPS for setup in setups):
+        with button:
+            SEED.button(state)
         return stored
     training = job(state, "induction", setups)
     if not training.goes(button, view.words.label("train")):
@@ -98,7 +102,8 @@ def _trained(view: View, setups: tuple[Setup, Setup], button: DeltaGenerator, cu
 
         with st.spinner(session.waiting("training-the-decoder")):
             stored[setup] = session.results.get_or_compute(("induction", setup), grow)
-    button.empty()
+    with button:
+        SEED.button(state)
     return stored
 
 
