@@ -22,6 +22,8 @@ def answer_id(question: Inputs, word: str) -> int:
         ids = tokenizer(spelled, add_special_tokens=False, verbose=False)["input_ids"]
         if len(ids) == 1 and ids[0] != tokenizer.unk_token_id:
             return int(ids[0])
+    if len(ids) <= 1:
+        raise InputUnusable(f"“{word[:40]}” is not in the vocabulary of this model. A common word works, such as “is”.")
     raise InputUnusable(
         f"“{word[:40]}” is {len(ids)} tokens of this model, and it predicts one. A common word works, such as “is”."
     )

@@ -83,6 +83,11 @@ def attribute(
     ranked = logs.topk(2).indices.tolist()
     first = answer_id(question, answers[0]) if answers[0].strip() else ranked[0]
     second = answer_id(question, answers[1]) if answers[1].strip() else next(i for i in ranked if i != first)
+    if first == second:
+        raise InputUnusable(
+            f"“{names(question, [first])[0]}” is compared with itself, so that nothing remains. Name another "
+            "answer for one of the two."
+        )
     with torch.inference_mode():
         written = _Stream(question, asked.recorded)
         written.run(layers)

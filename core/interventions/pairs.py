@@ -33,6 +33,7 @@ def _pairs() -> dict[Feature, tuple[Pair, ...]]:
 def pairs_of(spec: CheckpointSpec) -> dict[str, Pair]:
     """The pairs for what a model offers by slug, the one that it opens with first."""
     pairs = [pair for pairs in spec.entries(_pairs()) for pair in pairs]
-    if spec.slug in checkpoints.first("patching-attraction"):
-        pairs.sort(key=lambda pair: pair.slug != "attraction")
+    for slug in ("attraction", "letter"):
+        if spec.slug in checkpoints.first(f"patching-{slug}"):
+            pairs.sort(key=lambda pair: pair.slug != slug)
     return {pair.slug: pair for pair in pairs}

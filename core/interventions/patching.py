@@ -155,7 +155,7 @@ def patch_grid(
         (answer, other),
         (full[0], full[1]),
         recovered,
-        kind == "decoder",
+        kind != "encoder",
     )
 
 
@@ -231,10 +231,16 @@ def _pair(
         raise InputUnusable(f"{checkpoint.spec.name} has no such states to patch.")
     questions = inputs(checkpoint, first, task, step), inputs(checkpoint, second, task, step)
     counts = [len(_tokens(question, kind)) for question in questions]
-    if counts[0] != counts[1] or questions[0].position != questions[1].position:
+    if counts[0] != counts[1]:
         raise InputUnusable(
-            f"The two texts have {counts[0]} and {counts[1]} tokens, or predict at different places. A state is put "
-            "where it came from, so texts of equal length work: change one word for another of as many tokens."
+            f"The two texts have {counts[0]} and {counts[1]} tokens. A state is put where it came from, so texts of "
+            "equal length work: change one word for another of as many tokens."
+        )
+    places = [question.position + 1 for question in questions]
+    if places[0] != places[1]:
+        raise InputUnusable(
+            f"The prediction is that of token {places[0]} in the first text and of token {places[1]} in the second. A "
+            "state is put where it came from, so texts work in which it is the same token."
         )
     name = SITES.get(states)
     keep = {name} if name else {"resid_pre", "resid_post"}

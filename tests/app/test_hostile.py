@@ -19,7 +19,7 @@ from tests.words import words
 
 PAGES = (
     *("tokenizers", "catalogue", "glossary"),
-    *("attention", "vectors", "generation", "objectives", "transformer", "training"),
+    *("attention", "interventions", "vectors", "generation", "objectives", "transformer", "training"),
 )
 SECTIONS = {f"{page}-{section.slug}": (page, section) for page in PAGES for section in pages()[page].sections}
 NOT_DRAWN = {

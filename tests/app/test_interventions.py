@@ -94,6 +94,8 @@ def test_patching_opens_with_a_cell_that_returns_the_difference() -> None:
     other = page(cell="7.7", part="resid")
     assert "**5.5** patched: 100.0% of the difference." in shown(other)
     assert "“are”" in shown(page(part="heads", cell="4.2"))
+    wide = page(model="atlas-llama", part="heads", cell="4.6")  # heads of six, tokens of five
+    assert "Heads, layer 4, head 6" in [heading.value for heading in wide.subheader]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,10 @@ def test_patching_opens_with_a_cell_that_returns_the_difference() -> None:
         ({"a": "<b>antidisestablishmentarianism</b>"}, "tokens of this model"),
         ({"model": "atlas-xlnet"}, "cannot be patched here"),
         ({"model": "atlas-electra"}, "differ too little"),
-        ({"cell": "99.1"}, "This grid has 7 rows and 12 columns."),
+        ({"cell": "99.1"}, "this grid has 7 rows and 12 columns, counted from 1."),
+        ({"a": "😀"}, "“😀” is not in the vocabulary of this model."),
+        ({"tab": "write", "a": "are", "b": "are"}, "“are” is compared with itself"),
+        ({"first": "[MASK] keys to the cabinet are on the table."}, "of token 2 in the first text and of token 7"),
     ],
 )
 def test_what_cannot_be_patched_is_said(query: dict[str, str], words: str) -> None:
@@ -159,6 +164,11 @@ def test_a_sink_has_much_weight_and_a_small_value() -> None:
     assert not page(tab="sinks", model="atlas-t5").warning
 
 
+def test_a_key_is_shown_as_typed() -> None:
+    at = page(tab="sinks", model="atlas-gpt-2", asked="$x$ and $y$")
+    assert any("“\\$” gets " in element.value for element in at.markdown)
+
+
 def test_a_decoder_of_two_layers_learns_to_copy_and_needs_its_previous_token_head() -> None:
     at = page(tab="induction")
     assert not at.warning
@@ -179,7 +189,7 @@ def test_a_decoder_of_two_layers_learns_to_copy_and_needs_its_previous_token_hea
 
 def test_a_link_names_a_head_that_the_decoder_lacks() -> None:
     at = page(tab="induction", layers="1", scored="2.1")
-    assert "This decoder has 1 layer with 2 heads each" in shown(at)
+    assert "this decoder has 1 layer with 2 heads each" in shown(at)
     assert "Layer 1, head " in shown(at)
 
 

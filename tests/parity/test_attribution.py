@@ -11,7 +11,7 @@ from torch import nn
 
 from core import checkpoints
 from core.errors import InputUnusable
-from core.interventions.attribution import attribute
+from core.interventions.attribution import Attribution, attribute
 from core.interventions.pairs import pairs_of
 from core.language.makers import inputs
 from tests.library import library_model
@@ -142,3 +142,43 @@ def test_shares_sum_in_every_kind_of_model(slug: str) -> None:
 def test_models_whose_parts_do_not_sum_are_refused(slug: str) -> None:
     with pytest.raises(InputUnusable, match="do not sum"):
         attribute(checkpoints.load(slug), "The cat [MASK] on the mat." if slug == "atlas-xlnet" else "The cat sat.")
+
+
+def shares_of(slug: str) -> tuple[dict[tuple[str, int | None], float], Attribution]:
+    """The sums by source and layer, as shares of the first example's difference."""
+    checkpoint = checkpoints.load(slug)
+    pair = next(iter(pairs_of(checkpoint.spec).values()))
+    shares = attribute(checkpoint, pair.first, pair.answers, step=pair.step)
+    sums: dict[tuple[str, int | None], float] = {}
+    for part in shares.parts:
+        sums[part.source, part.layer] = sums.get((part.source, part.layer), 0) + part.value / shares.total
+    return sums, shares
+
+
+def test_where_encoders_write_the_first_example() -> None:
+    minilm, _ = shares_of("minilm")
+    last = sum(share for (source, layer), share in minilm.items() if layer in (4, 5))
+    assert last == pytest.approx(0.85, abs=0.01)
+    _, bert = shares_of("atlas-bert")
+    head = max((part for part in bert.parts if part.head is not None), key=lambda part: part.value)
+    assert (head.layer, head.value / bert.total) == (0, pytest.approx(0.5, abs=0.03))
+    albert, _ = shares_of("atlas-albert")
+    assert albert["feed-forward", 3] > 1
+
+
+@pytest.mark.parametrize("slug", ["atlas-gpt-2", "atlas-gpt-neo", "atlas-llama", "atlas-ctrl"])
+def test_two_heads_write_most_of_what_a_decoder_attends_to(slug: str) -> None:
+    sums, shares = shares_of(slug)
+    heads = sorted((part for part in shares.parts if part.head is not None), key=lambda part: -part.value)
+    assert heads[0].layer == 3
+    attended = sum(share for (source, _), share in sums.items() if source == "attention")
+    assert sum(part.value for part in heads[:2]) / shares.total > 0.7 * attended
+
+
+@pytest.mark.parametrize(
+    "slug", [spec.slug for spec in checkpoints.available() if spec.source == "bundled" and spec.offers("rewrites")]
+)
+def test_the_last_two_layers_of_a_decoder_write_what_crosses(slug: str) -> None:
+    sums, _ = shares_of(slug)
+    layers = sorted({layer for _, layer in sums if layer is not None})[-2:]
+    assert sum(sums[source, layer] for source in ("cross", "feed-forward") for layer in layers) > 0.6

@@ -20,6 +20,7 @@ LAYERS = {
     "atlas-gpt-2": "transformer.h.{}",
     "atlas-t5": "encoder.block.{}",
 }
+PAIRS = {"minilm": "attraction", "atlas-gpt-2": "because", "atlas-t5": "article"}
 ADDED = {
     "minilm": "bert.encoder.layer.{}.attention.output.dense",
     "atlas-gpt-2": "transformer.h.{}.attn.c_proj",
@@ -44,7 +45,7 @@ def logits(model: Any, tensors: dict[str, Any], path: str, change: Callable[[tor
 @pytest.mark.parametrize("part", ["resid", "attn"])
 def test_a_share_is_that_of_a_hook_on_the_library(slug: str, part: States) -> None:
     checkpoint = checkpoints.load(slug)
-    pair = next(iter(pairs_of(checkpoint.spec).values()))
+    pair = pairs_of(checkpoint.spec)[PAIRS[slug]]
     more: dict[str, Any] = {"answers": pair.answers, "step": pair.step}
     grid = patch_grid(checkpoint, pair.first, pair.second, part, **more)
     texts = [inputs(checkpoint, text, step=pair.step) for text in (pair.first, pair.second)]
@@ -119,3 +120,18 @@ def test_heads_of_an_encoder_decoder_are_patched_on_both_sides_of_the_bridge(kin
     grid = patch_grid(checkpoint, "The girl sleeps.", "The boy sleeps.", "heads", kind)
     assert grid.recovered.shape == (checkpoint.model.config.num_layers, checkpoint.model.config.num_heads)
     assert abs(grid.recovered).max() > 0.05 or kind == "decoder"
+
+
+@pytest.mark.parametrize(
+    "slug", [spec.slug for spec in checkpoints.available() if spec.source == "bundled" and spec.offers("rewrites")]
+)
+def test_the_first_example_stays_at_its_word_in_every_encoder(slug: str) -> None:
+    """All of the difference but what is in the output so far; of bytes, each letter has a part."""
+    checkpoint = checkpoints.load(slug)
+    pair = next(iter(pairs_of(checkpoint.spec).values()))
+    grid = patch_grid(checkpoint, pair.first, pair.second, step=pair.step)
+    at_word = grid.recovered[:, list(grid.differing)]
+    assert at_word.max(1) == pytest.approx(1, abs=0.03) or (slug == "atlas-byt5" and at_word.max(1).min() > 0.7)
+    cross = patch_grid(checkpoint, pair.first, pair.second, "attn", "cross", step=pair.step)
+    assert cross.causal
+    assert abs(cross.recovered[:, :-1]).max() < cross.recovered[:, -1].max()

@@ -48,3 +48,18 @@ def test_a_causal_mask_favors_the_first_token_without_any_sink() -> None:
 def test_models_without_projected_values_are_refused() -> None:
     with pytest.raises(NoAttentionMatrix, match="is not known here"):
         sinks(checkpoints.load("atlas-xlnet"), TEXT)
+
+
+@pytest.mark.parametrize(("slug", "most"), [("minilm", 0.70), ("atlas-bigbird", 0.70), ("atlas-roberta", 0.44)])
+def test_an_encoder_has_a_sink(slug: str, most: float) -> None:
+    checkpoint = checkpoints.load(slug)
+    found = sinks(checkpoint, checkpoint.spec.family.question_text)
+    assert found.tokens[0] == "[CLS]"
+    assert found.weights[:, :, 0].mean(1).max() == pytest.approx(most, abs=0.01)
+
+
+@pytest.mark.parametrize("slug", ["atlas-gpt-2", "atlas-gpt-neo", "atlas-llama"])
+def test_a_small_decoder_has_none(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    found = sinks(checkpoint, checkpoint.spec.family.question_text)
+    assert (found.weights.mean(1) - found.uniform).max() < 0.11

@@ -31,7 +31,7 @@ def logit_lens(view: View) -> None:
     names = figures.layer_names(len(lens.predictions))
     question = question_of(spec, task)
     st.markdown(
-        f"{question.removesuffix('?')}? {view.words.part('Last')} **“{plain(lens.answer)}”**, "
+        f"{question}{'' if adapted else ':'} **“{plain(lens.answer)}”** {view.words.part('Last')}, "
         f"{percent(lens.probabilities[-1])}. {plain_terms(figures.path_words(lens, names))} "
         f"{view.words.part('Input of the head')} {plain(read)}."
     )

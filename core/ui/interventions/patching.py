@@ -58,7 +58,7 @@ def patching(view: View) -> None:
         _grid(grid, cell, part, f"{spec.slug}-patching-{side}-{part}", view, slot)
     with right:
         _answers(grid, patched, cell, part, view)
-    view.try_and_notice(spec.family.side)
+    view.try_and_notice("tasks" if spec.offers("classifies texts") else spec.family.side)
     view.how_it_works(notes=["Misreading"])
 
 
@@ -117,8 +117,8 @@ def _grid(grid: Patching, cell: Cell, part: States, slug: str, view: View, slot:
 
 def _answers(grid: Patching, patched: Patched, cell: Cell, part: States, view: View) -> None:
     """Draw the predictions before and after one state is patched."""
-    token = f"“{plain(short(grid.first[cell.column], 20))}”"
-    place = f"head {cell.column + 1}" if part == "heads" else token
+    # there may be more heads than tokens
+    place = f"head {cell.column + 1}" if part == "heads" else f"“{plain(short(grid.first[cell.column], 20))}”"
     st.subheader(f"{PART.options[part]}, {_rows(len(grid.recovered), part)[cell.row]}, {place}", anchor=False)
     first, second = grid.differences
     numbers = {"first": first, "second": second, "patched": patched.difference}

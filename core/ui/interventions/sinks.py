@@ -15,7 +15,7 @@ from core.interventions.sinks import sinks as read_sinks
 from core.table import Table
 from core.ui.heads.panel import LAYER
 from core.ui.interventions.setup import INPUT, INPUT_SPAN, draw_input, draw_model, input_span
-from core.ui.page import theme
+from core.ui.page import plain, theme
 from core.ui.panel import Panel
 from core.ui.section import Section, View
 
@@ -39,7 +39,7 @@ def sinks(view: View) -> None:
     view.say(
         "Answer",
         layer=layer + 1,
-        key=f"“{short(found.tokens[key], 20)}”",
+        key=f"“{plain(short(found.tokens[key], 20))}”",
         weight=percent(float(on_key[layer])),
         uniform=percent(float(found.uniform[key])),
         added=percent(float(_share(found.added[layer])[key])),
