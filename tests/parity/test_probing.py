@@ -61,6 +61,24 @@ def test_each_model_with_layers_of_its_own_has_probes() -> None:
     assert sum(file.stat().st_size for file in FOLDER.iterdir()) < 3_000_000
 
 
+def test_what_one_notices_holds_of_the_stored_probes() -> None:
+    specs = [spec for spec in checkpoints.available() if scores(spec.slug)]
+    by_slug = {spec.slug: scores(spec.slug) for spec in specs}
+    rising = {
+        slug for slug, tasks in by_slug.items() if tasks["speech"].control[-1].mean > tasks["speech"].control[0].mean
+    }
+    assert rising == {"atlas-byt5", "atlas-reformer"}
+    distances = {slug: [spread.mean for spread in tasks["distance"].accuracy] for slug, tasks in by_slug.items()}
+    assert all(tasks["distance"].selectivity[0].mean < 0 for tasks in by_slug.values())
+    encoders = [distances[spec.slug] for spec in specs if spec.family.side == "encoder"]
+    decoders = [
+        distances[spec.slug] for spec in specs if spec.family.side == "decoder" and "continues" in spec.family.offers
+    ]
+    assert min(len(encoders), len(decoders)) > 4
+    assert all(max(layers) > layers[-1] for layers in encoders)
+    assert max(map(max, decoders)) < min(map(max, encoders))
+
+
 def test_a_model_without_probes_says_so() -> None:
     with pytest.raises(InputUnusable, match="No probes are stored"):
         tag(read_states(checkpoints.load("minilm"), TEXT), "atlas-adapter-bert", "speech")

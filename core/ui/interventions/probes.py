@@ -20,7 +20,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Choice, Text
 from core.ui.section import Section, View
-from core.vectors.probing import TAGGED, ProbeScores, Tagging, scores, tag
+from core.vectors.probing import TAGGED, ProbeScores, scores, tag
 
 TASK = Choice(
     name="probe",
@@ -30,15 +30,18 @@ TASK = Choice(
     hide_label=True,
 )
 SENTENCE = Text(
-    name="tagged", label="Sentence", default="They watch a play and play with a watch.", most=200, sentence="plain"
+    name="tagged",
+    label="Sentence for the probe of each layer",
+    default="They watch a play and play with a watch.",
+    most=200,
+    sentence="plain",
 )
 
 
 def probes(view: View) -> None:
     state, spec = view.state, draw_model(view)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with view.controls():
         task = TASK.draw(state)
-        text = SENTENCE.draw(state) if task in TAGGED else ""
     measured = scores(spec.slug)
     if not measured:
         view.say("No probes")
@@ -48,9 +51,7 @@ def probes(view: View) -> None:
         _curves(measured[task], task, spec, view)
     with right:
         if task in TAGGED:
-            with st.spinner(session.waiting("reading")):
-                reading = session.reading(spec.slug, text)
-            _classes(tag(reading, spec.slug, task), task, spec, view)
+            _classes(task, spec, view)
         else:
             view.say("Classes: identity")
     view.try_and_notice(task)
@@ -93,8 +94,12 @@ def _curves(probe: ProbeScores, task: str, spec: CheckpointSpec, view: View) -> 
     ).draw(view.state)
 
 
-def _classes(tagging: Tagging, task: str, spec: CheckpointSpec, view: View) -> None:
+def _classes(task: str, spec: CheckpointSpec, view: View) -> None:
     """Draw each word's class after each layer; those that differ from the layer before are framed."""
+    text = SENTENCE.draw(view.state)
+    with st.spinner(session.waiting("reading")):
+        reading = session.reading(spec.slug, text)
+    tagging = tag(reading, spec.slug, task)
     count = len(tagging.classes)
     names = layer_names(count)
     rows: dict[str, Any] = {
@@ -115,7 +120,6 @@ def _classes(tagging: Tagging, task: str, spec: CheckpointSpec, view: View) -> N
         class_map(tagging.words, tagging.classes, tagging.probabilities, names, theme=theme()),
         view.words.part("Alt: classes", words=len(tagging.words), layers=count, changes=changes) + f" {last}",
         Table.from_columns(rows),
-        heading=True,
         note=view.words.part(f"Classes: {task}"),
         width=90 + 48 * count,
     ).draw(view.state)
