@@ -115,9 +115,11 @@ def tag(reading: Reading, slug: str, task: str) -> Tagging:
     """The classes of the words of a text that the model ``slug`` read, by its stored probes of one of `TAGGED`.
 
     Raises:
-        InputUnusable: no probes are stored for this model, or the text has no word.
+        InputUnusable: no probes are stored for this model or its layers are others, or the text has no word.
     """
     weight, bias, names = _probe(slug, task)
+    if weight.shape[:2] != reading.states.shape[::2]:
+        raise InputUnusable("The stored probes are of other layers than this model’s. Choose another model.")
     spans = [(start, end, tokens_within(reading.tokens, start, end)) for start, end in _words(reading.text)]
     words = [(reading.text[start:end], list(pieces)) for start, end, pieces in spans if pieces]
     if not words:

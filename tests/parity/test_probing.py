@@ -79,6 +79,9 @@ def test_what_one_notices_holds_of_the_stored_probes() -> None:
     assert max(map(max, decoders)) < min(map(max, encoders))
 
 
-def test_a_model_without_probes_says_so() -> None:
+def test_a_model_without_probes_of_its_layers_says_so() -> None:
+    reading = read_states(checkpoints.load("minilm"), TEXT)
     with pytest.raises(InputUnusable, match="No probes are stored"):
-        tag(read_states(checkpoints.load("minilm"), TEXT), "atlas-adapter-bert", "speech")
+        tag(reading, "atlas-adapter-bert", "speech")
+    with pytest.raises(InputUnusable, match="of other layers"):
+        tag(reading, "atlas-bert", "speech")
