@@ -188,7 +188,7 @@ def _states(checkpoint: Checkpoint, texts: str, layer: int) -> Tensor:
     states: list[Tensor] = []
     for line in lines:
         turns.step()
-        states.append(run(checkpoint.model, starts.prompt(checkpoint, line).tensors, keep={site})[site][0])
+        states.append(run(checkpoint.model, starts.prompt(checkpoint, line).tensors, keep={site})[site][0].float())
     return torch.cat(states)
 
 

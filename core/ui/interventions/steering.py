@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -151,7 +152,9 @@ def _counts(by_factor: Sweep, alpha: float, words: Mapping[str, frozenset[str]],
         )
     ]
     _chart("steering-words", view.words.label("words"), lines, "words", alpha, view, 270)
-    view.note("Counts", texts=SEEDS, each=SHORT)
+    without = max(line.values[ALPHAS.index(0)] or 0.0 for line in lines)
+    # 95% of the differences of two Poisson counts of one mean, whose variance is twice that mean
+    view.note("Counts", texts=SEEDS, each=SHORT, chance=math.ceil(1.96 * math.sqrt(2 * max(1.0, without))))
 
 
 def _costs(by_factor: Sweep, alpha: float, view: View, note: str) -> None:
