@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from core.language.inputs import Inputs
 from core.language.makers import inputs
 from core.language.types import Token, labels
 from core.lazy import Tensor, torch
-from core.run.run import Edit, Run, Site
+from core.run.run import Run, Site
 from core.turns import turns
 
 States = Literal["resid", "attn", "mlp", "heads"]
@@ -294,15 +295,32 @@ def _site(states: States, kind: Kind, row: int) -> Site:
 
 def _patched(pair: _Pair, states: States, kind: Kind, cells: Sequence[Cell]) -> Tensor:
     """(R, V) log-probabilities for the second text, row r with the state of cell r of the first."""
-    edits = dict(_edits(pair.recorded, states, kind, cells))
-    return ask(pair.second, len(cells), edits=edits).logs
+    if pair.second.source or states == "heads":
+        edits = {
+            site: partial(_put, state, places, states == "heads")
+            for site, state, places in _edits(pair, states, kind, cells)
+        }
+        return ask(pair.second, len(cells), edits=edits).logs
+    # Up to the patched layer all rows are equal: one row is computed until there.
+    logs = [
+        ask(pair.second, edits={site: partial(_spread, state, [column for _, column in places])}).logs
+        for site, state, places in _edits(pair, states, kind, cells)
+    ]
+    return torch.cat(logs)
 
 
-def _edits(recorded: Run, states: States, kind: Kind, cells: Sequence[Cell]) -> Iterator[tuple[Site, Edit]]:
-    for row in sorted({cell.row for cell in cells}):
+def _edits(
+    pair: _Pair, states: States, kind: Kind, cells: Sequence[Cell]
+) -> Iterator[tuple[Site, Tensor, list[tuple[int, int]]]]:
+    """Of cells sorted by their rows: each site, its state (n, ...), and (number, column) of its cells."""
+    for row, of_row in groupby(enumerate(cells), key=lambda numbered: numbered[1].row):
         site = _site(states, kind, row)
-        places = [(number, cell.column) for number, cell in enumerate(cells) if cell.row == row]
-        yield site, partial(_put, recorded[site][0], places, states == "heads")
+        yield site, pair.recorded[site][0], [(number, cell.column) for number, cell in of_row]
+
+
+def _spread(source: Tensor, columns: Sequence[int], tensor: Tensor) -> Tensor:
+    """(R, n, w) of ``tensor`` (1, n, w): row r with the state of ``source`` (n, w) at the r-th column."""
+    return _put(source, list(enumerate(columns)), False, tensor.expand(len(columns), *tensor.shape[1:]))
 
 
 def _put(source: Tensor, places: Sequence[tuple[int, int]], heads: bool, tensor: Tensor) -> Tensor:
