@@ -178,7 +178,10 @@ def test_two_heads_write_most_of_what_a_decoder_attends_to(slug: str) -> None:
 @pytest.mark.parametrize(
     "slug", [spec.slug for spec in checkpoints.available() if spec.source == "bundled" and spec.offers("rewrites")]
 )
-def test_the_last_two_layers_of_a_decoder_write_what_crosses(slug: str) -> None:
+def test_what_crosses_is_written_by_feed_forward_layers_except_in_bert2bert(slug: str) -> None:
     sums, _ = shares_of(slug)
-    layers = sorted({layer for _, layer in sums if layer is not None})[-2:]
-    assert sum(sums[source, layer] for source in ("cross", "feed-forward") for layer in layers) > 0.6
+    cross, feed_forward = (
+        sum(share for (source, _), share in sums.items() if source == name) for name in ("cross", "feed-forward")
+    )
+    assert (cross < feed_forward) == (slug != "atlas-bert2bert")
+    assert slug != "atlas-bert2bert" or cross > 0.9

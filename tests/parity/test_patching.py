@@ -135,3 +135,8 @@ def test_the_first_example_stays_at_its_word_in_every_encoder(slug: str) -> None
     cross = patch_grid(checkpoint, pair.first, pair.second, "attn", "cross", step=pair.step)
     assert cross.causal
     assert abs(cross.recovered[:, :-1]).max() < cross.recovered[:, -1].max()
+
+
+def test_examples_of_one_model_are_not_offered_to_others() -> None:
+    offered = {slug: [*pairs_of(checkpoints.get(slug))] for slug in ("atlas-t5", "atlas-bart", "atlas-byt5")}
+    assert offered == {"atlas-t5": ["noun", "article"], "atlas-bart": ["noun"], "atlas-byt5": ["letter", "noun"]}
