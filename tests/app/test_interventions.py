@@ -148,6 +148,16 @@ def test_one_part_is_broken_at_a_time() -> None:
         assert ("right mask: 0.00 bits" in shown(at)) == (name == "padding")
 
 
+def test_a_typed_text_is_shared_and_a_default_is_not() -> None:
+    at = page(tab="off")
+    widget(at.segmented_control, "Show").set_value("break").run()
+    assert widget(at.text_input, "Text with a [MASK]").value.startswith("The capital of [MASK] is Paris")
+    assert "asked" not in at.query_params
+    widget(at.text_input, "Text with a [MASK]").set_value("Rome is the capital of [MASK].").run()
+    widget(at.segmented_control, "Show").set_value("lens").run()
+    assert widget(at.text_input, "Text with a [MASK]").value == "Rome is the capital of [MASK]."
+
+
 def test_a_broken_decoder_and_what_has_no_such_part() -> None:
     at = page(tab="break", model="atlas-gpt-2", switch="mask-hidden")
     assert "“Broken part” cannot be “mask-hidden”" in shown(at)

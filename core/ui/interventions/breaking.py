@@ -64,7 +64,7 @@ def _input(spec: CheckpointSpec, view: View) -> str:
     """The text box, which opens with a text whose answer depends on its words and on their order."""
     text = view.words.front["texts"].get(spec.kind)
     box = input_of(spec, view.words.label("masked") if spec.family.sentence == "any" else "Text")
-    return (box.with_(default=text) if text else box).draw(view.state, tag=spec.kind)
+    return (box.with_(default=text) if text else box).draw(view.state, tag=f"break.{spec.kind}")  # a default of its own
 
 
 def _answers(result: Breaking, spec: CheckpointSpec, view: View, question: str, name: str) -> None:
