@@ -105,7 +105,7 @@ def test_patching_opens_with_a_cell_that_returns_the_difference() -> None:
         ({"second": "The keys to the cabinets [MASK] on the table.", "a": "", "b": ""}, "have the same answer"),
         ({"a": "<b>antidisestablishmentarianism</b>"}, "tokens of this model"),
         ({"model": "atlas-xlnet"}, "cannot be patched here"),
-        ({"model": "atlas-electra"}, "differ too little"),
+        ({"model": "atlas-electra", "second": "The house was sitting on her throne."}, "differ too little"),
         ({"cell": "99.1"}, "this grid has 7 rows and 12 columns, counted from 1."),
         ({"a": "😀"}, "“😀” is not in the vocabulary of this model."),
         ({"tab": "write", "a": "are", "b": "are"}, "“are” is compared with itself"),

@@ -52,6 +52,8 @@ def draw_pair(spec: CheckpointSpec, view: View, *, second: bool) -> Asked:
         labels = (A.label, B.label) if second else ("Answer", "Minus the answer")
         places = zip((A, B), labels, pair.answers, strict=True)
         controls: list[Control[Any]] = [box.with_(label=name, default=word) for box, name, word in places]
+        if not second:
+            controls[1] = controls[1].with_(placeholder="the next most probable")
         if tasks := task_names(spec):
             controls.append(TASK.with_(options=tasks, default=pair.task or next(iter(tasks))))
         if spec.offers("rewrites"):
