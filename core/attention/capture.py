@@ -45,6 +45,7 @@ from core.attention.layers import (
 )
 from core.attention.scores import attention_layers, notes_of, stacked
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind, frozen, map_note
+from core.checkpoints.families.architectures import traits_in
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, OutOfRange
 from core.language.adapters import through
@@ -58,6 +59,7 @@ from core.language.types import Decoding, Token, labels
 from core.lazy import Tensor, torch
 from core.patterns import ranks
 from core.patterns.layout import Sparsity
+from core.run.model import Model
 from core.run.run import Run
 from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
@@ -134,7 +136,7 @@ def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: Tokens, keys: 
     allowed = _together(recorded.layers(kind, "mask"), rows)
     everywhere = bool(allowed.all())
     vectors = {name: [part[0] for part in recorded.layers(kind, name)] for name in ("q", "k")}
-    notes = [_note(checkpoint, recorded, kind, weights, everywhere=everywhere)]
+    notes = [_note(checkpoint.model, recorded, kind, weights, everywhere=everywhere)]
     if vectors["q"] and not has_blueprint(checkpoint):
         notes += notes_of(recorded, kind)
     return _between(
@@ -193,23 +195,23 @@ def _together(allowed: Sequence[Tensor], rows: slice) -> Bools:
     return frozen(masks.numpy())
 
 
-def _note(checkpoint: Checkpoint, recorded: Run, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:
+def _note(model: Model, recorded: Run, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:
     """What is unusual about the rows and columns of a map."""
-    model, spec = checkpoint.model, checkpoint.spec
-    if spec.offers("blocks") and model.config.attention_type == "block_sparse":
+    traits = traits_in(model.config)
+    if "blocks" in traits and model.config.attention_type == "block_sparse":
         sparsity = Sparsity.of(model.config)
         if everywhere:
             return map_note("few blocks", count=sparsity.count_blocks(weights.shape[-1]), size=sparsity.block_size)
         return map_note("blocks", size=sparsity.block_size)
-    if spec.offers("window"):
+    if "window" in traits:
         sides = sides_of(model)
         width = str(sides[0]) if len(set(sides)) == 1 else f"{min(sides)} to {max(sides)}, by layer,"
         return map_note("window", width=width)
-    if spec.offers("hashing"):
+    if "hashing" in traits:
         return map_note("buckets")
-    if spec.offers("memory"):
+    if "memory" in traits:
         return map_note("segments")
-    if spec.offers("two streams"):
+    if "two streams" in traits:
         return "" if kind == "encoder" else map_note(f"{'query' if kind == 'query' else 'content'} stream")
     sinks = any(product.sinks for (of_kind, _), product in recorded.products.items() if of_kind == kind)
     return map_note("sinks") if sinks and weights.sum(-1).min(initial=1.0) < _WHOLE else ""

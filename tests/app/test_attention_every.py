@@ -202,7 +202,7 @@ def test_a_gpt_oss_has_its_queries_keys_and_heads(tmp_path: Path, use_checkpoint
     assert not at.warning
     assert "every head has a sink" in shown(at)
     assert "Queries and keys are shown as they enter the scores" in shown(at)
-    at = opened("interventions", tab="off", model="dir-gpt_oss", text="The cat sat.")
+    at = opened("interventions", tab="off", model="dir-gpt_oss", asked="The cat sat.")
     assert not at.warning
     ranked = at.dataframe[-1].value
     assert len(ranked) == 8

@@ -120,8 +120,12 @@ def architecture_of(config: Mapping[str, Any]) -> str | None:
 
 def has(config: Config, trait: Trait) -> bool:
     """Whether the architecture of a loaded model's configuration has this trait; see `CheckpointSpec.offers`."""
-    fields = {name: getattr(config, name, None) for name in ("model_type", "attn_type")}
-    return trait in traits_of(architecture_of(fields))
+    return trait in traits_in(config)
+
+
+def traits_in(config: Config) -> frozenset[Trait]:
+    """The traits of the architecture of a loaded model's configuration."""
+    return traits_of(architecture_of({name: getattr(config, name, None) for name in ("model_type", "attn_type")}))
 
 
 def branch_of(kind: Kind, config: Mapping[str, Any]) -> Branch:
