@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint
 from core.errors import AtlasError
+from core.interventions.heldout import story
 from core.language import segments
 from core.language.codes import codes_of
 from core.language.decoding.draft import generate_with_draft, plain
@@ -21,7 +22,7 @@ from core.sparse import reformer
 from lab import measures
 from lab import recipe as recipes
 from lab.corpus import held_out_books
-from lab.measures import BOOKS, STORY, Numbers, hold_out_every, stories, story, token_ids
+from lab.measures import BOOKS, STORY, Numbers, hold_out_every, stories, token_ids
 from lab.objective import Sampled, Share
 from lab.objectives.causal import LENGTH, bits_per_byte, passages, right_codes, spread, texts
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from core import checkpoints
 from core.attention.disentangled import run_with_terms, supported
 from core.checkpoints.spec import Checkpoint
+from core.interventions.heldout import story
 from core.language import permuted
 from core.language.adapters import tasks
 from core.language.bilingual import LANGUAGES, layout, numbers, scores
@@ -44,7 +45,6 @@ from lab.measures import (
     hold_out_every,
     masked_words,
     stories,
-    story,
     story_chunks,
     token_ids,
 )

@@ -24,16 +24,16 @@ import numpy as np
 
 from core import checkpoints
 from core.checkpoints.spec import Checkpoint, Feature
+from core.interventions.heldout import bundled_pairs, records, story
 from core.language import adapters, bilingual, permuted, replaced
 from core.language.decoding.reader import end_ids
 from core.language.inputs import pair
-from core.language.noise import NOISES, noisy
 from core.language.starts import prepare
 from core.language.tasks import Task, tasks
 from core.language.tokens import max_tokens
 from core.lazy import Tensor, torch
 from core.objectives.corruptions import CORRUPTIONS, corrupt_text
-from lab.measures import Numbers, records, story, token_ids
+from lab.measures import Numbers, token_ids
 from lab.objective import Share
 
 ON = "texts written for this project, as in training"
@@ -183,22 +183,14 @@ def _outputs(checkpoint: Checkpoint) -> Iterator[Pass]:
 
 def pairs(checkpoint: Checkpoint, task: Task) -> Iterator[tuple[str, str]]:
     """The bundled sources of a task with their targets; none for a task without."""
-    translations = records("translations")
-    if task.languages and {*task.languages} <= translations[0].keys():
-        source, target = task.languages
-        yield from ((row[source], row[target]) for row in translations)
-    elif task.respells:
-        for number, row in enumerate(translations):
-            yield noisy(row["en"], NOISES[number % len(NOISES)], seed=number), row["en"]
-    elif task.denoises:
+    yield from bundled_pairs(task)
+    if task.denoises:
         sentences = re.split(r"(?<=[.!?])\s+", story())
         room = (max_tokens(checkpoint) or WINDOW) - _ROOM
         for number, sentence_pair in enumerate(zip(sentences[::2], sentences[1::2], strict=False)):
             text = " ".join(sentence_pair)
             if len(token_ids(checkpoint, text)) <= room:
                 yield from ((corrupt_text(checkpoint, text, kind, number), text) for kind in CORRUPTIONS)
-    elif task.slug == "fuse":
-        yield from ((row["parts"], row["whole"]) for row in records("fusions"))
 
 
 def _classes(checkpoint: Checkpoint) -> Iterator[Pass]:

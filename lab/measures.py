@@ -12,7 +12,6 @@ Everything takes transformers models in evaluation mode and runs on the model's 
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ import numpy as np
 import torch
 
 from core.checkpoints.spec import Checkpoint
+from core.interventions.heldout import story
 from core.run.model import call
 from lab import masking
 from lab import recipe as recipes
@@ -35,8 +35,7 @@ CLOZE = {
     "second cloze, 100 everyday sentences": ROOT / "assets" / "cloze" / "everyday-2.tsv",
 }
 """Cloze tests by their name on cards; the second was written after the first had been used for evaluation."""
-HELD_OUT = ROOT / "assets" / "heldout"
-TRANSLATIONS = HELD_OUT / "translations.tsv"
+TRANSLATIONS = ROOT / "assets" / "heldout" / "translations.tsv"
 
 Numbers = dict[str, float]
 Results = dict[str, Numbers]
@@ -61,17 +60,6 @@ def read_table(path: Path) -> list[list[str]]:
     """Rows of a tab-separated file without its header."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [line.split("\t") for line in lines[1:] if line]
-
-
-def records(name: str) -> list[dict[str, str]]:
-    """Rows of a table of ``assets/heldout``, by its columns."""
-    with (HELD_OUT / f"{name}.tsv").open(encoding="utf-8", newline="") as stream:
-        return [*csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)]
-
-
-def story() -> str:
-    """The committed story."""
-    return (HELD_OUT / "story.txt").read_text(encoding="utf-8")
 
 
 def stories(checkpoint: Checkpoint, corpus: Path | None) -> Iterator[tuple[str, list[str]]]:

@@ -25,8 +25,9 @@ from math import exp, log, sqrt
 from typing import Any
 
 from core.checkpoints.spec import Checkpoint
+from core.interventions.heldout import story
 from core.lazy import functional, torch
-from lab.measures import story, token_ids
+from lab.measures import token_ids
 
 WINDOW, GROUP = 32, 5
 """Tokens of a window of a live model, and windows of a group."""

@@ -54,8 +54,7 @@ def held_out(checkpoint: Checkpoint, room: int = 0) -> tuple[HeldOut, ...]:
 
 def _story(checkpoint: Checkpoint, room: int) -> HeldOut:
     tokenizer, spec = checkpoint.tokenizer, checkpoint.spec
-    story = (ASSETS / "heldout" / "story.txt").read_text(encoding="utf-8")
-    ids = tokenizer(story, add_special_tokens=False, verbose=False)["input_ids"]
+    ids = tokenizer(story(), add_special_tokens=False, verbose=False)["input_ids"]
     before, after = _frame(checkpoint)
     most = (max_tokens(checkpoint) or LENGTH * 2) - room - len(before) - len(after)
     length = min(LENGTH, most)
@@ -98,22 +97,32 @@ def _outputs(checkpoint: Checkpoint) -> Iterator[HeldOut]:
 
 
 def _pairs(checkpoint: Checkpoint, task: Task) -> Iterator[tuple[str, str]]:
-    """The bundled sources of a task, with their targets."""
-    translations = _rows("translations")
+    """The bundled sources of a task, with their targets; a denoiser's are sentences of the story."""
+    yield from bundled_pairs(task)
+    if task.denoises:
+        for number, sentence in enumerate(re.split(r"(?<=[.!?])\s+", story())):
+            yield corrupt_text(checkpoint, sentence, [*CORRUPTIONS][number % len(CORRUPTIONS)], number), sentence
+
+
+def bundled_pairs(task: Task) -> Iterator[tuple[str, str]]:
+    """The sources and targets of a task that stand in a table: translations, misspelled texts, fusions."""
+    translations = records("translations")
     if task.languages and {*task.languages} <= translations[0].keys():
         source, target = task.languages
         yield from ((row[source], row[target]) for row in translations)
     elif task.respells:
         for number, row in enumerate(translations):
             yield noisy(row["en"], NOISES[number % len(NOISES)], seed=number), row["en"]
-    elif task.denoises:
-        story = (ASSETS / "heldout" / "story.txt").read_text(encoding="utf-8")
-        for number, sentence in enumerate(re.split(r"(?<=[.!?])\s+", story)):
-            yield corrupt_text(checkpoint, sentence, [*CORRUPTIONS][number % len(CORRUPTIONS)], number), sentence
     elif task.slug == "fuse":
-        yield from ((row["parts"], row["whole"]) for row in _rows("fusions"))
+        yield from ((row["parts"], row["whole"]) for row in records("fusions"))
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def story() -> str:
+    """The bundled story."""
+    return (ASSETS / "heldout" / "story.txt").read_text(encoding="utf-8")
+
+
+def records(name: str) -> list[dict[str, str]]:
+    """Rows of a table of ``assets/heldout``, by its columns."""
     with (ASSETS / "heldout" / f"{name}.tsv").open(encoding="utf-8", newline="") as lines:
         return [*csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]

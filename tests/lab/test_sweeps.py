@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from core import checkpoints
+from core.interventions.heldout import story
 from core.studies import results
 from core.table import measured
 from lab import duplication, scaling
-from lab.measures import story
 from lab.noise import GROUP, WINDOW, Noise, live, measure
 from lab.scaling import BATCHES, RATES, SIZES, TOKENS, ScalingRun
 from tests import tinycorpus

@@ -15,6 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from core.checkpoints.spec import Card, Checkpoint
+from core.interventions.heldout import story
 from core.run.model import call
 from core.sparse import bigbird, reformer
 from lab import evaluate, evaluate_decoders, evaluate_encoders, measures, optimizers, xlnet_model
@@ -289,7 +290,7 @@ def test_far_words_are_predicted_with_the_other_occurrence_and_without(long: Che
 def test_bits_of_the_story_are_the_librarys(hashing: Checkpoint) -> None:
     result = evaluate.measure("hashed-lm", hashing)
     (on,) = result
-    text = measures.story()
+    text = story()
     theirs = measures.bits_per_byte(hashing, text)
     assert result[on]["bits per byte"] == pytest.approx(theirs, rel=1e-4)
     shares = [result[on][f"attention weight covered, {n} round{'s' * (n > 1)}"] for n in reformer.ROUNDS]
