@@ -79,6 +79,7 @@ class Settings(BaseSettings):
         default=4_000, ge=100, le=100_000, description="kilobytes of a corpus that is searched for duplicates"
     )
     max_page_mb: int = Field(default=24, ge=1, le=200, description="megabytes of a page that is built for a frame")
+    max_training_kb: int = Field(default=1_000, ge=10, le=10_000, description="kilobytes of a text to train on")
 
     @property
     def result_bytes(self) -> int:
@@ -95,9 +96,14 @@ class Settings(BaseSettings):
         return min(self.memory_mb * 62_500, 128 * 2**20)
 
     @property
+    def trained_bytes(self) -> int:
+        """The share for models that visitors train, with their optimizers: an eighth, at most 512 MiB."""
+        return min(self.memory_mb * 125_000, 512 * 2**20)
+
+    @property
     def model_bytes(self) -> int:
-        """The share of the memory budget for loaded models: all but those of results and uploads."""
-        return self.memory_mb * 1_000_000 - self.result_bytes - self.upload_bytes
+        """The share of the memory budget for loaded models: all but those of results, uploads and trainings."""
+        return self.memory_mb * 1_000_000 - self.result_bytes - self.upload_bytes - self.trained_bytes
 
 
 LIMITS = tuple(name for name in Settings.model_fields if name.startswith("max_"))

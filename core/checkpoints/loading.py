@@ -81,11 +81,11 @@ def read_checkpoint(spec: CheckpointSpec) -> Checkpoint:
     _refuse_infinite(spec.name, model)
     model.eval()
     model.requires_grad_(False)
-    _in_steps(model)
+    in_steps(model)
     return Checkpoint(model, tokenizer, spec)
 
 
-def _in_steps(model: transformers.PreTrainedModel) -> None:
+def in_steps(model: transformers.PreTrainedModel) -> None:
     """Make each forward pass of a model, or of a model within it, a step of `core.turns`."""
     for module in model.modules():
         if isinstance(module, transformers.PreTrainedModel):
@@ -161,6 +161,8 @@ def fingerprint(spec: CheckpointSpec) -> State:
 
     Raises :class:`AtlasError` or ``OSError`` where one is missing.
     """
+    if spec.source == "visitor":
+        return ((spec.location, 0, 0),)
     if spec.source == "directory":  # its configuration or its tokenizer may be replaced alone
         return signature(Path(spec.location))
     files, base = weight_files(spec)

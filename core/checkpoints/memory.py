@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 from core import interpreter
 from core import settings as configuration
 from core.cache import Cache
-from core.checkpoints import folder, loading, registry
+from core.checkpoints import folder, loading, own, registry
 from core.checkpoints.folder import State
 from core.checkpoints.spec import Checkpoint, CheckpointSpec, Part
 from core.errors import AtlasError, CheckpointUnavailable
@@ -132,6 +132,8 @@ def load(slug: str, part: Part | None = None) -> Checkpoint:
     """
     try:
         spec = registry.get(slug) if part is None else registry.part_of(registry.get(slug), part)
+        if spec.source == "visitor":
+            return own.loaded(spec)
         with folder.missing_files_reported():
             return models.load(spec, configuration.settings().model_bytes)
     except AtlasError:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from core import catalogue
 from core import settings as configuration
-from core.checkpoints import hub_cache, package
+from core.checkpoints import hub_cache, own, package
 from core.checkpoints.families import FAMILIES, Branch, Kind
 from core.checkpoints.families.architectures import architecture_of, branch_of, kind_of, positions_of
 from core.checkpoints.folder import Inspected, inspect_cached, read_json, refuse_strange_name, shown, signature
@@ -76,7 +76,7 @@ def get(slug: str) -> CheckpointSpec:
     Raises :class:`CheckpointRefused` for a host's folder that cannot be loaded, :class:`CheckpointUnavailable` for a
     published checkpoint while the Hub is off, else :class:`UnknownCheckpoint`.
     """
-    specs, (name, _, part) = available(), slug.partition(":")
+    specs, (name, _, part) = (*available(), *own.specs()), slug.partition(":")
     for spec in specs:
         if spec.slug == slug:
             return spec
@@ -89,6 +89,10 @@ def get(slug: str) -> CheckpointSpec:
         raise CheckpointUnavailable(
             f"{slug} is a published checkpoint on the Hugging Face Hub, which is off on this installation. "
             f"The host can run “python -m core fetch {slug}”, or switch the Hub on with ATLAS_HUB=on."
+        )
+    if slug in own.SLUGS:
+        raise CheckpointUnavailable(
+            "You have trained no model here yet, or it had to make room. Train one on Training."
         )
     shown = slug if len(slug) <= 40 else slug[:39] + "…"
     runnable = ", ".join(spec.slug for spec in specs if spec.ready) or "none yet"
@@ -112,7 +116,7 @@ def part_of(spec: CheckpointSpec, part: Part) -> CheckpointSpec:
 
 def for_branch(branch: Branch) -> tuple[CheckpointSpec, ...]:
     """The checkpoints of a branch's page, ready ones first."""
-    return _ready_first([spec for spec in available() if spec.branch == branch])
+    return _ready_first([spec for spec in (*available(), *own.specs()) if spec.branch == branch])
 
 
 def for_system(slug: str) -> tuple[CheckpointSpec, ...]:

@@ -26,7 +26,7 @@ masks, word and sentence order; ELECTRA's generator, a draft model, and the mode
 alone."""
 Feature = Ability | Trait | Part
 T = TypeVar("T")
-Source = Literal["bundled", "package", "directory", "hub"]
+Source = Literal["bundled", "package", "directory", "hub", "visitor"]
 
 
 def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:

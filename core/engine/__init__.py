@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from core import checkpoints
+from core.checkpoints import own
 from core.checkpoints.memory import set_threads
 from core.settings import settings
 
@@ -43,7 +44,7 @@ def run(
         AtlasError: what ``compute`` raises, or EngineUnavailable.
     """
     slug, part = (model, None) if isinstance(model, str) else model
-    if (task := _sent(compute)) is None:
+    if (task := _sent(compute, slug)) is None:
         return compute(checkpoint(slug, part), *args, **kwargs)
     from core.engine.client import results
 
@@ -57,7 +58,7 @@ def stream(
 
     The computation ends with the iterator.
     """
-    if (task := _sent(compute)) is None:
+    if (task := _sent(compute, slug)) is None:
         return compute(checkpoint(slug), *args, **kwargs)
     from core.engine.client import results
 
@@ -67,9 +68,9 @@ def stream(
     return steps
 
 
-def _sent(compute: Callable[..., object]) -> Task | None:
-    """The task as which ``compute`` is sent elsewhere; None where it is computed here."""
-    if settings().engine == "process":
+def _sent(compute: Callable[..., object], slug: str) -> Task | None:
+    """The task as which ``compute`` is sent elsewhere; None where it is computed here, as with a visitor's model."""
+    if settings().engine == "process" or slug in own.SLUGS:
         return None
     from core.engine.tasks import TASKS, name_of  # of all tasks: more than a page needs
 

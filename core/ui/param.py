@@ -32,6 +32,7 @@ from core.content import content
 from core.links import parameters as link
 from core.links.parameters import Value
 from core.settings import settings
+from core.ui import own
 from core.ui.links import (
     PageState,
     forget_sentence,
@@ -300,7 +301,9 @@ class Model(Choice):
         """The available models by slug, in the sidebar's order: by branch and name."""
         order = list(BRANCH_TITLES)
         ready = [
-            spec for spec in checkpoints.available() if spec.ready and spec.offers(*self.needs) and self.fits(spec)
+            spec
+            for spec in (*checkpoints.available(), *own.specs())
+            if spec.ready and spec.offers(*self.needs) and self.fits(spec)
         ]
         ready.sort(key=lambda spec: (order.index(spec.branch) if spec.branch in order else len(order), spec.slug))
         return {spec.slug: spec for spec in ready}

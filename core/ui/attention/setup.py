@@ -36,7 +36,7 @@ def draw_model(view: View, model: Model = MODEL) -> CheckpointSpec:
             (
                 short[slug],
                 BRANCH_TITLES.get(spec.branch, spec.branch),
-                *([SOURCES[spec.source]] if spec.source in ("directory", "hub") else ()),
+                *([SOURCES[spec.source]] if spec.source in ("directory", "hub", "visitor") else ()),
             )
         )
         for slug, spec in specs.items()

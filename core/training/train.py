@@ -1,0 +1,262 @@
+r"""Training a small Transformer from random weights: a decoder, an encoder or an encoder-decoder on a visitor's text.
+
+The objective is next-token prediction (Radford et al. 2019), masked tokens (Devlin et al. 2019, arXiv 1810.04805) or
+spans (Raffel et al. 2020, arXiv 1910.10683): the loss is the mean over the targets t of
+
+.. math:: -\log p(x_t \mid \text{what the model reads}),
+
+in bits, divided by the mean bytes of a target: so texts cut into tokens otherwise compare, with counted n-grams, too.
+
+A step reads rows of ``context`` tokens from anywhere in the text, and AdamW (Loshchilov & Hutter 2019) updates all
+weights, after a short warm-up at a constant rate: nobody has to say in advance how long the training will be. One
+thread computes: on a busy machine two were slower. Everything random is drawn from the seed, so the same setup gives
+the same numbers on the same processor, also when it stops and goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from core.checkpoints.families import FAMILIES
+from core.checkpoints.loading import in_steps
+from core.checkpoints.spec import Checkpoint, CheckpointSpec
+from core.lazy import transformers
+from core.objectives import masked, sentinels
+from core.training import vocabulary
+from core.training.setup import BUCKETS, TOKENS, Setup
+from core.training.text import Corpus, count_bytes
+from core.turns import building, turns
+
+EVERY = 20
+"""Steps between two measurements."""
+MEASURED = 16
+"""Rows of the held-out text that are measured, at most."""
+WARM_UP = 20
+WEIGHT_DECAY = 0.1
+Ints = NDArray[np.int64]
+Batch = dict[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One measurement, in bits per byte."""
+
+    step: int
+    train: float
+    """Mean loss of the steps since the last measurement; at step 0 as ``held_out``."""
+    held_out: float
+    seconds: float
+    """Of processor time so far."""
+    rate: float
+    """The learning rate of the steps before it."""
+
+
+class Training:
+    """A model, its optimizer and what was measured so far."""
+
+    def __init__(self, corpus: Corpus, setup: Setup) -> None:
+        self.corpus, self.setup = corpus, setup
+        self.tokenizer = vocabulary.learn(corpus.train, setup)
+        self.model = _model(setup, self.tokenizer)
+        self.step, self.points, self.seconds = 0, list[Point](), 0.0
+        self._random = np.random.default_rng(setup.seed)
+        self._optimizer = torch.optim.AdamW(self.model.parameters(), weight_decay=WEIGHT_DECAY, betas=(0.9, 0.95))
+        self._train, bytes_train = self._stream(corpus.train)
+        held_out, bytes_held_out = self._stream(corpus.held_out)
+        self._bytes = {"train": bytes_train, "held_out": bytes_held_out}
+        rows = _rows(held_out, self._length)[:MEASURED]
+        self._held_out = self._batch(rows, np.random.default_rng(0))
+        self._path = hashlib.sha256(repr((corpus, setup)).encode())
+
+    @property
+    def parameters(self) -> int:
+        return sum(weights.numel() for weights in self.model.parameters())
+
+    @property
+    def entries(self) -> int:
+        """Of the vocabulary."""
+        return len(self.tokenizer)
+
+    def run(self, steps: int, rate: float) -> Iterator[Point]:
+        """Train for some more steps; yields before the first, after every `EVERY`, and after the last."""
+        end, losses = self.step + steps, list[float]()
+        if not self.points:
+            yield self._measured(math.nan, rate)
+        while self.step < end:
+            turns.step()
+            with _one_thread():
+                begun = time.thread_time()
+                losses.append(self._update(rate))
+                self.seconds += time.thread_time() - begun
+            self.step += 1
+            self._path.update(f"{rate}".encode())
+            if self.step % EVERY == 0 or self.step == end:
+                turns.step()
+                yield self._measured(float(np.mean(losses)), rate)
+                losses.clear()
+
+    def _update(self, rate: float) -> float:
+        """One step of AdamW; its loss in nats per target."""
+        self.model.train()
+        loss = self.model(**self._batch(self._sampled(), self._random)).loss
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate * min(1.0, (self.step + 1) / WARM_UP)
+        self._optimizer.step()
+        self._optimizer.zero_grad()
+        return float(loss.detach())
+
+    def _measured(self, loss: float, rate: float) -> Point:
+        with _one_thread(), torch.no_grad():
+            begun = time.thread_time()
+            held_out = float(self.model.eval()(**self._held_out).loss)
+            self.seconds += time.thread_time() - begun
+        bits = held_out / math.log(2) / self._bytes["held_out"]
+        train = bits if math.isnan(loss) else loss / math.log(2) / self._bytes["train"]
+        self.points.append(Point(self.step, train, bits, self.seconds, rate))
+        return self.points[-1]
+
+    def checkpoint(self, slug: str, name: str) -> Checkpoint:
+        """A copy of the model as it is now, for all views; the same training to the same step has the same location."""
+        model = _model(self.setup, self.tokenizer)
+        model.load_state_dict(self.model.state_dict())
+        model.eval().requires_grad_(False)
+        in_steps(model)
+        kind = self.setup.kind
+        spec = CheckpointSpec(
+            slug=slug,
+            name=name,
+            system=None,
+            branch=FAMILIES[kind].branch,
+            kind=kind,
+            source="visitor",
+            origin=f"trained here for {self.step:,} steps",
+            location=self._path.hexdigest(),
+            ready=True,
+            size_bytes=4 * self.parameters,
+            max_positions=None if self.setup.objective == "spans" else self.setup.context,
+            architecture=model.config.model_type,
+        )
+        return Checkpoint(model, self.tokenizer, spec)
+
+    def _stream(self, lines: tuple[str, ...]) -> tuple[Ints, float]:
+        """The tokens of all lines, each with a token for its end, and the mean bytes of a token."""
+        end = self.tokenizer.eos_token_id if self.tokenizer.eos_token_id is not None else self.tokenizer.sep_token_id
+        encoded = self.tokenizer(list(lines), add_special_tokens=False, verbose=False)["input_ids"]
+        tokens = np.concatenate([np.asarray([*ids, end], dtype=np.int64) for ids in encoded])
+        return tokens, count_bytes(lines) / len(tokens)
+
+    def _sampled(self) -> Ints:
+        """(rows, context) tokens from anywhere in the text."""
+        length = min(self._length, len(self._train) - 1)
+        starts = self._random.integers(0, len(self._train) - length + 1, max(1, TOKENS // self.setup.context))
+        return np.asarray(self._train[starts[:, None] + np.arange(length)])
+
+    @property
+    def _length(self) -> int:
+        """Tokens of a text in a row: an encoder's has [CLS] and [SEP] around them."""
+        return self.setup.context - 2 if self.setup.objective == "masked" else self.setup.context
+
+    def _batch(self, rows: Ints, random: np.random.Generator) -> Batch:
+        """Input and targets; a token that is no target has the label -100."""
+        if self.setup.objective == "next":
+            ids = torch.from_numpy(rows)
+            return {"input_ids": ids, "labels": ids}
+        return self._masked(rows, random) if self.setup.objective == "masked" else self._spans(rows, random)
+
+    def _masked(self, rows: Ints, random: np.random.Generator) -> Batch:
+        tokenizer = self.tokenizer
+        chosen = masked.choose(rows != tokenizer.sep_token_id, random)
+        masks, others = masked.replace_chosen(chosen, random)
+        read = np.where(masks, tokenizer.mask_token_id, rows)
+        ordinary = random.integers(len(tokenizer.all_special_ids), len(tokenizer), rows.shape)
+        read = np.where(others, ordinary, read)
+        around = ((0, 0), (1, 1))
+        read = np.pad(read, around, constant_values=((0, 0), (tokenizer.cls_token_id, tokenizer.sep_token_id)))
+        labels = np.pad(np.where(chosen, rows, -100), around, constant_values=-100)
+        return {"input_ids": torch.from_numpy(read), "labels": torch.from_numpy(labels)}
+
+    def _spans(self, rows: Ints, random: np.random.Generator) -> Batch:
+        """A row of fixed length loses a fixed number of tokens in a fixed number of spans, so nothing is padded."""
+        tokenizer = self.tokenizer
+        marks = tokenizer.convert_tokens_to_ids([f"<extra_id_{number}>" for number in range(vocabulary.SENTINELS)])
+        inputs, answers = [], []
+        for row in rows:
+            removed = sentinels.noise_mask(len(row), random)
+            first = removed & ~np.roll(removed, 1)
+            numbers = np.cumsum(first)
+            source = np.where(first, np.take(marks, np.maximum(numbers - 1, 0)), row)[~removed | first]
+            answer = [
+                token
+                for number in range(numbers[-1])
+                for token in (marks[number], *row[removed & (numbers == number + 1)])
+            ]
+            inputs.append([*source, tokenizer.eos_token_id])
+            answers.append([*answer, marks[numbers[-1]], tokenizer.eos_token_id])
+        return {"input_ids": torch.tensor(np.asarray(inputs)), "labels": torch.tensor(np.asarray(answers))}
+
+
+def _rows(tokens: Ints, length: int) -> Ints:
+    """(rows, length): a text from its start, without what is left over; a short one is a single row."""
+    length = min(length, len(tokens))
+    return np.asarray(tokens[: len(tokens) // length * length].reshape(-1, length))
+
+
+def _model(setup: Setup, tokenizer: transformers.PreTrainedTokenizerFast) -> Any:
+    """A new model of transformers; its weights are drawn from the seed."""
+    with turns.locked(building), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(setup.seed)
+        return _BUILT[setup.objective](setup, tokenizer)
+
+
+def _decoder(setup: Setup, tokenizer: transformers.PreTrainedTokenizerFast) -> Any:
+    end = tokenizer.eos_token_id
+    config = transformers.GPT2Config(
+        vocab_size=len(tokenizer), n_positions=setup.context, n_embd=setup.width, n_layer=setup.layers,
+        n_head=setup.heads, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=end, eos_token_id=end,
+    )  # fmt: skip
+    return transformers.GPT2LMHeadModel(config)
+
+
+def _encoder(setup: Setup, tokenizer: transformers.PreTrainedTokenizerFast) -> Any:
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=setup.context, hidden_size=setup.width,
+        num_hidden_layers=setup.layers, num_attention_heads=setup.heads, intermediate_size=4 * setup.width,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    return transformers.BertForMaskedLM(config)
+
+
+def _encoder_decoder(setup: Setup, tokenizer: transformers.PreTrainedTokenizerFast) -> Any:
+    config = transformers.T5Config(
+        vocab_size=len(tokenizer), d_model=setup.width, d_kv=setup.width // setup.heads, d_ff=4 * setup.width,
+        num_layers=setup.layers, num_heads=setup.heads, relative_attention_num_buckets=BUCKETS, dropout_rate=0.0,
+        pad_token_id=tokenizer.pad_token_id, decoder_start_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip
+    return transformers.T5ForConditionalGeneration(config)
+
+
+_BUILT = {"next": _decoder, "masked": _encoder, "spans": _encoder_decoder}
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
