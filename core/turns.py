@@ -140,13 +140,22 @@ class Turns:
 
     def result(self, future: Future[T]) -> T:
         """The result of another run; other runs use this one's turn meanwhile."""
+        self.wait_until(lambda seconds: wait((future,), seconds).done)
+        return future.result()
+
+    def wait_until(self, holds: Callable[[float | None], object]) -> None:
+        """Wait for what another thread does; other runs use this one's turn meanwhile.
+
+        Args:
+            holds: waits at most so many seconds, or without an end, and returns whether it is so.
+        """
         run: _Run | None = getattr(self._here, "run", None)
         if run is None:
-            return future.result()
+            holds(None)
+            return
         with self.aside():
-            while not wait((future,), CHECK_EVERY).done:
+            while not holds(CHECK_EVERY):
                 run.check()
-        return future.result()
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:

@@ -1,14 +1,25 @@
-"""The ready texts: stories by four narrators, written for the Atlas, and texts made by a rule and a seed."""
+"""The ready texts: stories and chess openings, written for the Atlas, and three made by rules and a seed."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from core.settings import ASSETS
+from core.training.language import sentences
+from core.training.recipes import recipes
+from core.training.setup import Setup
 
-_STORIES = ASSETS / "training" / "stories"
+_TEXTS = ASSETS / "training"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    text: Callable[[], str]
+    opens_with: Setup
+    """What learns it well within a minute or two."""
 
 
 def stories(without: str = "") -> str:
@@ -17,9 +28,8 @@ def stories(without: str = "") -> str:
     Args:
         without: a narrator to leave out: the name of a file of ``assets/training/stories``.
     """
-    told = [
-        file.read_text(encoding="utf-8").splitlines() for file in sorted(_STORIES.glob("*.txt")) if file.stem != without
-    ]
+    files = sorted((_TEXTS / "stories").glob("*.txt"))
+    told = [file.read_text(encoding="utf-8").splitlines() for file in files if file.stem != without]
     return "\n".join(lines[at] for at in range(max(map(len, told))) for lines in told if at < len(lines))
 
 
@@ -30,10 +40,23 @@ def sums() -> str:
     return "\n".join(lines)
 
 
-READY: Mapping[str, Callable[[], str]] = {"stories": stories, "sums": sums}
+def openings() -> str:
+    """374 chess openings in random order, the name and the first moves of each: ``Reti Opening, Main Line: 1.Nf3``."""
+    lines = (_TEXTS / "openings.txt").read_text(encoding="utf-8").splitlines()
+    random.Random(0).shuffle(lines)
+    return "\n".join(lines)
+
+
+READY: Mapping[str, Ready] = {
+    "stories": Ready(stories, Setup()),
+    "recipes": Ready(recipes, Setup()),
+    "language": Ready(sentences, Setup()),
+    "openings": Ready(openings, Setup()),
+    "sums": Ready(sums, Setup(units="characters", layers=2, width=64, context=32)),
+}
 
 
 @cache
 def ready(name: str) -> str:
     """The ready text ``name`` of `READY`."""
-    return READY[name]()
+    return READY[name].text()
