@@ -111,6 +111,16 @@ def home() -> None:
 
 
 @app.command()
+def scratch(
+    names: Annotated[list[str] | None, typer.Argument(help="Ready texts; all by default.", metavar="NAME...")] = None,
+) -> None:
+    """Store the trainings from random weights that the page Training opens with."""
+    from lab.scratch import write
+
+    write(names)
+
+
+@app.command()
 def effects(
     slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],
     output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/headroles.")] = None,

@@ -37,9 +37,11 @@ mine: Callable[[], Mapping[str, str]] = dict
 """The locations of the models that the visitor of this thread sees, by slug."""
 
 
-def keep(location: str, held: Held) -> None:
-    """Hold a model under ``location``, in place of the one there."""
+def keep(held: Held, former: str = "") -> None:
+    """Hold a model under its location, in place of a ``former`` state of it."""
+    location = held.checkpoint.spec.location
     with _lock:
+        _held.pop(former, None)
         _held[location] = held
         _held.move_to_end(location)
         used = sum(other.size for other in _held.values())

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.bars import hatched
+from core.figures.heatmap import cells, names
 from core.figures.labels import label
 from core.figures.plot import Json, cut, figure, note, scatter, title, upright
 from core.lazy import go
@@ -127,4 +128,34 @@ def word_bars(words: Sequence[str], chosen: int, models: Sequence[ModelWeights],
         margin={"t": 26},
         barmode="overlay",
         bargap=0.25,
+    )
+
+
+def small_maps(weights: NDArray[np.float32], tokens: Sequence[str], *, theme: Theme) -> go.Figure:
+    """The maps of all heads (L, H, n, n) in one picture: layers down, heads across, each with its queries down."""
+    layers, heads, n, _ = weights.shape
+    apart = max(1, n // 8)
+    grid = np.full((layers * (n + apart) - apart, heads * (n + apart) - apart), np.nan, np.float32)
+    words = np.full(grid.shape, "", object)
+    named = [label(token) for token in tokens]
+    over = [[f"<b>{query}</b> attends to <b>{key}</b>" for key in named] for query in named]
+    for layer in range(layers):
+        for head in range(heads):
+            down, across = layer * (n + apart), head * (n + apart)
+            grid[down : down + n, across : across + n] = np.round(weights[layer, head], 3)
+            words[down : down + n, across : across + n] = over
+    middle = [at * (n + apart) + (n - 1) / 2 for at in range(max(layers, heads))]
+    axis: Json = {"tickmode": "array", "showgrid": False, "zeroline": False, "tickvals": middle}
+    trace = {
+        **cells(grid, names([""] * len(grid)), names([""] * grid.shape[1]), theme, ends=(0.0, 1.0)),
+        **{"customdata": words, "hovertemplate": "%{customdata}: %{z:.2f}<extra></extra>", "hoverongaps": False},
+        **{"xgap": 0, "ygap": 0},
+    }
+    return figure(
+        theme,
+        [trace],
+        height=70 + 78 * layers,
+        xaxis={**axis, "side": "top", "ticktext": [f"head {head + 1}" for head in range(heads)]},
+        yaxis={**axis, "autorange": "reversed", "ticktext": [f"layer {layer + 1}" for layer in range(layers)]},
+        margin={"t": 30, "b": 10},
     )

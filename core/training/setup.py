@@ -18,6 +18,9 @@ LAYERS, WIDTHS, HEADS, CONTEXTS = (1, 2, 3, 4, 6), (32, 64, 96, 128, 192), (1, 2
 BUCKETS = 32
 """Of T5's relative positions, in each of its stacks."""
 RATES = (0.0003, 0.001, 0.003, 0.01)
+RATE = 0.003
+STEPS = 400
+"""Of one training, and of each time that it goes on."""
 TOKENS = 1_024
 """In one step: as many rows as hold them."""
 
@@ -50,6 +53,20 @@ class Setup:
     @property
     def kind(self) -> Kind:
         return KINDS[self.objective]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One measurement, in bits per byte."""
+
+    step: int
+    train: float
+    """Mean loss of the steps since the last measurement; at step 0 as ``held_out``."""
+    held_out: float
+    seconds: float
+    """Of processor time so far."""
+    rate: float
+    """The learning rate of the steps before it."""
 
 
 def parameters(setup: Setup, entries: int) -> int:

@@ -15,12 +15,11 @@ the same numbers on the same processor, also when it stops and goes on.
 
 from __future__ import annotations
 
-import hashlib
 import math
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,13 +27,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from core.checkpoints import own
 from core.checkpoints.families import FAMILIES
 from core.checkpoints.loading import in_steps
 from core.checkpoints.spec import Checkpoint, CheckpointSpec
 from core.lazy import transformers
 from core.objectives import masked, sentinels
 from core.training import vocabulary
-from core.training.setup import BUCKETS, TOKENS, Setup
+from core.training.sample import Parts, sample
+from core.training.setup import BUCKETS, TOKENS, Point, Setup
 from core.training.text import Corpus, count_bytes
 from core.turns import building, turns
 
@@ -46,20 +47,6 @@ WARM_UP = 20
 WEIGHT_DECAY = 0.1
 Ints = NDArray[np.int64]
 Batch = dict[str, Tensor]
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One measurement, in bits per byte."""
-
-    step: int
-    train: float
-    """Mean loss of the steps since the last measurement; at step 0 as ``held_out``."""
-    held_out: float
-    seconds: float
-    """Of processor time so far."""
-    rate: float
-    """The learning rate of the steps before it."""
 
 
 class Training:
@@ -77,7 +64,9 @@ class Training:
         self._bytes = {"train": bytes_train, "held_out": bytes_held_out}
         rows = _rows(held_out, self._length)[:MEASURED]
         self._held_out = self._batch(rows, np.random.default_rng(0))
-        self._path = hashlib.sha256(repr((corpus, setup)).encode())
+        self.samples: list[tuple[int, Parts]] = []
+        """What the model said, by step; for who watches it."""
+        self._name, self.location = secrets.token_hex(16), ""
 
     @property
     def parameters(self) -> int:
@@ -100,7 +89,6 @@ class Training:
                 losses.append(self._update(rate))
                 self.seconds += time.thread_time() - begun
             self.step += 1
-            self._path.update(f"{rate}".encode())
             if self.step % EVERY == 0 or self.step == end:
                 turns.step()
                 yield self._measured(float(np.mean(losses)), rate)
@@ -129,7 +117,7 @@ class Training:
         return self.points[-1]
 
     def checkpoint(self, slug: str, name: str) -> Checkpoint:
-        """A copy of the model as it is now, for all views; the same training to the same step has the same location."""
+        """A copy of the model as it is now, for all views; no other training or step has the same location."""
         model = _model(self.setup, self.tokenizer)
         model.load_state_dict(self.model.state_dict())
         model.eval().requires_grad_(False)
@@ -143,13 +131,23 @@ class Training:
             kind=kind,
             source="visitor",
             origin=f"trained here for {self.step:,} steps",
-            location=self._path.hexdigest(),
+            location=f"{self._name}-{self.step}",
             ready=True,
             size_bytes=4 * self.parameters,
             max_positions=None if self.setup.objective == "spans" else self.setup.context,
             architecture=model.config.model_type,
         )
         return Checkpoint(model, self.tokenizer, spec)
+
+    def states(self, steps: int, rate: float, slug: str, name: str) -> Iterator[Checkpoint]:
+        """As :meth:`run`; yields the model after each measurement, sampled, and held where views find it."""
+        for point in self.run(steps, rate):
+            checkpoint = self.checkpoint(slug, name)
+            self.samples.append((point.step, sample(checkpoint, self.corpus.held_out[0])))
+            # 4 bytes for each weight here, in the copy, and in AdamW's two moments
+            own.keep(own.Held(checkpoint, self, 16 * self.parameters), self.location)
+            self.location = checkpoint.spec.location
+            yield checkpoint
 
     def _stream(self, lines: tuple[str, ...]) -> tuple[Ints, float]:
         """The tokens of all lines, each with a token for its end, and the mean bytes of a token."""

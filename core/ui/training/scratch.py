@@ -1,0 +1,259 @@
+"""From scratch: a small Transformer is trained on a text from random weights, and then opens in every view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core import session
+from core.attention.capture import capture
+from core.checkpoints import own
+from core.figures.heads import small_maps
+from core.figures.lines import Line, line_alt, line_chart
+from core.settings import settings
+from core.table import Table
+from core.training import record
+from core.training import setup as usual
+from core.training.counts import bits_per_byte
+from core.training.ready import READY, ready
+from core.training.sample import Parts
+from core.training.setup import (
+    CONTEXTS,
+    ENTRIES,
+    HEADS,
+    LAYERS,
+    RATES,
+    STEPS,
+    WIDTHS,
+    Objective,
+    Point,
+    Setup,
+    Units,
+    parameters,
+)
+from core.training.text import Corpus, count_bytes, read_upload, split
+from core.ui.demos.demo import paragraph, underlined
+from core.ui.job import Job, job
+from core.ui.links import page_link
+from core.ui.own import show
+from core.ui.page import accent, theme
+from core.ui.panel import Panel, chart
+from core.ui.param import Choice, Seed, Text, settings_menu
+from core.ui.section import Section, View
+
+if TYPE_CHECKING:
+    from core.training.train import Training
+
+PAUSE = 0.3
+"""Seconds between two drawings of the growing picture, and as many more for each visitor who waits."""
+FROM = Choice(name="from", label="Text", options={}, width=225, hide_label=True)
+PASTED = Text(name="pasted", label="Your text", height=150)
+OBJECTIVE = Choice(name="objective", label="Objective", options={}, width=165, hide_label=True)
+UNITS = Choice(name="units", label="Tokens", options={}, default="bpe", style="row")
+DEPTH, PARTS, WIDTH, CONTEXT, RATE = (
+    Choice(name=name, label=label, options={f"{n}": f"{n}" for n in offered}, default=f"{usual}", style="row")
+    for name, label, offered, usual in (
+        ("depth", "Layers", LAYERS, Setup().layers),
+        ("parts", "Heads", HEADS, Setup().heads),
+        ("wide", "Width", WIDTHS, Setup().width),
+        ("context", "Context, tokens", CONTEXTS, Setup().context),
+        ("speed", "Learning rate", RATES, usual.RATE),
+    )
+)
+SEED = Seed()
+PARAMS = (FROM, PASTED, OBJECTIVE, UNITS, DEPTH, PARTS, WIDTH, CONTEXT, RATE, SEED)
+_WORDS, _CHARACTERS = 8, 40
+"""Of the held-out line whose attention is shown, at most."""
+_SAMPLES = 5
+
+
+def scratch(view: View) -> None:
+    """Draw the section."""
+    state, front = view.state, view.words.front
+    with view.controls():
+        name = FROM.with_(options=front["texts"]).draw(state)
+        objective: Objective = OBJECTIVE.with_(options=front["objectives"]).draw(state)  # type: ignore[assignment]
+        units = UNITS.with_(options=front["units"])
+        values = settings_menu(state, units, DEPTH, PARTS, WIDTH, CONTEXT, RATE, SEED.box)
+        button = st.empty()
+    raw = ready(name) if name in READY else _own(view)
+    of_tokens: Units = values[UNITS.name]
+    layers, heads, width, context = (int(values[control.name]) for control in (DEPTH, PARTS, WIDTH, CONTEXT))
+    setup = Setup(objective, of_tokens, layers, heads, width, context, values[SEED.name])
+    corpus = split(raw)
+    status, picture = st.empty(), st.empty()
+    watched = job(state, "scratch", (raw, setup), waits=True)
+    training = _training(watched)
+    with status:
+        view.note(
+            "Status",
+            parameters=f"{parameters(setup, training.entries if training else ENTRIES):,}",
+            read=f"{corpus.size / 1_000:,.0f}",
+            held_out=f"{count_bytes(corpus.held_out) / 1_000:,.0f}",
+        )
+    _train(view, watched, training, corpus, setup, float(values[RATE.name]), button, status, picture)
+    recorded = None if training or setup != Setup() else record.stored(name)
+    with picture.container():
+        if training:
+            _draw(view, training.points, training.samples, corpus, setup)
+            _heads(view, training)
+        elif recorded:
+            _draw(view, recorded.points, recorded.samples, corpus, setup)
+            view.note("Recorded", seconds=f"{recorded.points[-1].seconds:.0f}")
+        else:
+            view.say("Not yet")
+    if training:
+        _onward(view, setup)
+    view.say("Why")
+    view.try_and_notice()
+    view.how_it_works(notes=["Misreading"])
+
+
+def _own(view: View) -> str:
+    """A visitor's text: a file takes the place of what is pasted."""
+    pasted = PASTED.draw(view.state)
+    with st.expander(view.words.label("upload")):
+        file = st.file_uploader(
+            view.words.label("file"),
+            key=view.state.key("training.file"),
+            max_upload_size=-(-settings().max_training_kb // 1_000),
+            help=view.words.part("File", most=f"{settings().max_training_kb:,}"),
+        )
+    return pasted if file is None else read_upload(file.getvalue())
+
+
+@session.cached()
+def _counted(corpus: Corpus) -> tuple[float, ...]:
+    """The bits per byte of counted n-grams."""
+    return bits_per_byte(corpus)
+
+
+def _training(watched: Job) -> Training | None:
+    """The visitor's training so far; None before its first measurement, or where it had to make room."""
+    held = own.find(watched.part or "")
+    return None if held is None else held.work  # type: ignore[return-value]
+
+
+def _train(
+    view: View,
+    watched: Job,
+    training: Training | None,
+    corpus: Corpus,
+    setup: Setup,
+    rate: float,
+    button: DeltaGenerator,
+    status: DeltaGenerator,
+    picture: DeltaGenerator,
+) -> None:
+    """The button, and after a click the training, drawn while it goes on."""
+    left = STEPS - (training.step if training else 0) % STEPS
+    label = "train-here" if training is None else "longer" if left == STEPS else "continue"
+    if not watched.goes(button, view.words.label(label)):
+        return
+    from core.training.train import Training as New
+
+    with status:
+        view.note("Begins")
+    training = training or New(corpus, setup)
+    end = training.step + left
+    for checkpoint in training.states(left, rate, own.YOURS, view.words.label("yours")):
+        watched.part = checkpoint.spec.location
+        show(own.YOURS, watched.part)
+        if watched.due(PAUSE):
+            with status:
+                view.note("Going", step=training.step, end=end, seconds=f"{training.seconds:.0f}")
+            with picture.container():
+                _draw(view, training.points, training.samples, corpus, setup, growing=True)
+                _heads(view, training, growing=True)
+    watched.going = False
+    st.rerun()  # for the button, which says what is next, and for what stands above
+
+
+def _draw(
+    view: View,
+    points: Sequence[Point],
+    samples: Sequence[tuple[int, Parts]],
+    corpus: Corpus,
+    setup: Setup,
+    *,
+    growing: bool = False,
+) -> None:
+    """The loss beside what the model says."""
+    look, words = theme(), view.words
+    steps = [point.step for point in points]
+    color = accent("decoder")
+    lines = [
+        Line(words.label("train"), steps, [point.train for point in points], look.muted, "dash"),
+        Line(words.label("held-out"), steps, [point.held_out for point in points], color),
+    ]
+    end = max(STEPS, steps[-1])
+    for order, dash in ((2, "dot"), (5, "longdash")):
+        counted = _counted(corpus)[order - 1]
+        lines.append(Line(words.label(f"counted-{order}"), [0, end], [counted] * 2, look.ink, dash))
+    label = words.label("loss")
+    top = max(4.0, *(point.held_out for point in points[:1]))
+    figure = line_chart(
+        lines,
+        label,
+        across=words.label("step"),
+        hover="%{x}: %{y:.2f}",
+        markers=False,
+        width=3,
+        xaxis={"range": [0, end]},
+        yaxis={"range": [0, min(top, 9.0)]},
+        height=340,
+        theme=look,
+    )
+    alt = line_alt(lines, label, [], words.label("step"))
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        if growing:
+            chart(figure, key=view.state.key(f"scratch.growing.{len(points)}"), alt=alt)
+        else:
+            rows = tuple((p.step, p.train, p.held_out, p.rate, p.seconds) for p in points)
+            table = Table(("step", "training loss", "held-out loss", "learning rate", "seconds"), rows)
+            Panel("scratch", words.label("picture"), figure, alt, table).draw(view.state)
+    with right:
+        for step, parts in chosen_samples(samples):
+            marked = [(text, underlined(color) if own else "") for text, own in parts]
+            st.html(paragraph(marked, "margin:0 0 .6rem", f"{words.label('after')} {step}"))
+
+
+def chosen_samples(samples: Sequence[tuple[int, Parts]]) -> list[tuple[int, Parts]]:
+    """The first, the last and those between at about a third of the steps of the next."""
+    chosen, bound = list(samples[-1:]), 0.0
+    for step, parts in reversed(samples[:-1]):
+        bound = chosen[-1][0] / 2.5
+        if step <= bound and len(chosen) < _SAMPLES:
+            chosen.append((step, parts))
+    return chosen[::-1]
+
+
+def _heads(view: View, training: Training, *, growing: bool = False) -> None:
+    """All heads on a few held-out words."""
+    held = own.find(training.location)
+    if held is None:
+        return
+    sentence = " ".join(training.corpus.held_out[0][:_CHARACTERS].split()[:_WORDS])
+    shown = capture(held.checkpoint, sentence).maps[0]
+    figure = small_maps(shown.weights, shown.query_tokens, theme=theme())
+    title = view.words.label("heads")
+    alt = f"{title}: {sentence}"
+    if growing:
+        st.caption(title)
+        chart(figure, key=view.state.key(f"heads.growing.{len(training.points)}"), alt=alt)
+    else:
+        Panel("heads", title, figure, alt, heading=True).draw(view.state)
+
+
+def _onward(view: View, setup: Setup) -> None:
+    """Links to the views that show the visitor's model."""
+    view.say("Onward")
+    for page, query in view.words.front["onward"][setup.objective].items():
+        page_link(page, view.words.front["pages"][page], {**query, "model": own.YOURS}, icon=":material/arrow_forward:")
+
+
+SCRATCH = Section("scratch", scratch, PARAMS)
