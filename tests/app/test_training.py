@@ -133,17 +133,17 @@ def test_a_format_says_where_its_output_is_read() -> None:
     drawn = cells("[CLS]=yes a [SEP] b [SEP]", front["notes"])
     assert [cell.segment for cell in drawn] == [0, 0, 0, 1, 1]
     assert [(cell.target, cell.change) for cell in drawn[:2]] == [("yes", "special"), (None, "none")]
-    at = opened("training", format="gpt-similarity")
+    at = opened("training", tab="inputs", format="gpt-similarity")
     assert not at.warning
     assert html_of(at).count('class="ob"') == 2
 
 
 def test_a_card_of_glue_measures_the_predictions_that_one_types() -> None:
-    at = opened("training", glue="cola", predictions="1 1 1 1 1 1 1 1")
+    at = opened("training", tab="inputs", glue="cola", predictions="1 1 1 1 1 1 1 1")
     assert "Matthews correlation (GLUE’s) 0.00" in described(at)
     at.text_input[0].set_value("1 2").run()
     assert "8 examples, 2 predictions" in shown(at)
-    at = opened("training", glue="sts-b")
+    at = opened("training", tab="inputs", glue="sts-b")
     assert "Pearson correlation (GLUE’s) 0.9" in described(at)
 
 
