@@ -7,19 +7,25 @@ An upgrade may change any of it: ``tests/unit/test_streamlit_internals.py`` then
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from typing import TYPE_CHECKING
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import streamlit as st
 from streamlit import config, net_util, runtime
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime import runtime_util
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import ScriptRunner, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils import script_requests
+from streamlit.runtime.state import SafeSessionState
 from streamlit.runtime.state.common import user_key_from_element_id
 
 if TYPE_CHECKING:
+    from streamlit.proto.ClientState_pb2 import ClientState
+    from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
     from streamlit.runtime.uploaded_file_manager import UploadedFileRec, UploadFileUrlInfo
 
 UPLOADS = 4
@@ -121,23 +127,59 @@ def bound_messages(page_mb: int) -> None:
 
 
 def keep_waiting_values() -> None:
-    """Let a widget's value that waits for a run survive a click on another page, whose request lacks it.
+    """Let no request end the run before it until that has read its values: what was typed, set or pressed.
 
-    Streamlit merges the requests that wait. Of the widgets that the later one lacks, it keeps only clicks.
+    Streamlit ends that run wherever it is, even in a callback, and begins another. The browser sends a page's values
+    again, but not to another page, nor after Back, and a press never. So a run reads all its values, callbacks
+    included, before the next begins; or, if it has not begun to, the next reads those that it lacks itself.
     """
-    merge = script_requests._coalesce_widget_states
+    ask, run, read = AppSession.request_rerun, ScriptRunner._run_script, SafeSessionState.on_script_will_rerun
+    deciding = Lock()
+    taken: WeakKeyDictionary[ScriptRunner, WidgetStates | None] = WeakKeyDictionary()
+    sessions: WeakValueDictionary[str, RLock] = WeakValueDictionary()
 
-    def merged(old: WidgetStates | None, new: WidgetStates | None) -> WidgetStates | None:
-        both = merge(old, new)
-        if old and new and both:
-            there = {state.id for state in both.widgets}
-            lacking = (state for state in old.widgets if state.id not in there)
-            both.widgets.extend(
-                state for state in lacking if state.WhichOneof("value") not in script_requests._TRIGGER_PROTO_FIELDS
-            )
-        return both
+    def reading(runner: ScriptRunner) -> RLock:
+        return sessions.setdefault(runner._session_id, RLock())
 
-    script_requests._coalesce_widget_states = merged  # type: ignore[assignment]
+    def ask_with_waiting(session: AppSession, client: ClientState | None) -> None:
+        runner = session._scriptrunner
+        if runner is not None and client is not None and not client.fragment_id:
+            with deciding:
+                waiting = runner._requests._rerun_data.widget_states
+                if waiting is taken.get(runner):
+                    waiting = None
+                runner.request_stop()
+            if waiting is not None:
+                client.widget_states.CopyFrom(_merged(waiting, client.widget_states))
+        ask(session, client)
+
+    def run_after_reading(runner: ScriptRunner, data: RerunData) -> None:
+        with reading(runner):
+            pass
+        run(runner, data)
+
+    def read_whole(state: SafeSessionState, values: WidgetStates | None, **more: Any) -> None:
+        runner: ScriptRunner = state._yield_callback.__self__  # type: ignore[attr-defined]
+        with reading(runner):
+            with deciding:
+                state._yield_callback()  # ends a run whose values the next one has
+                taken[runner] = values
+            runner._execing = False  # so that nothing ends it here
+            try:
+                read(state, values, **more)
+            finally:
+                runner._execing = True
+
+    AppSession.request_rerun = ask_with_waiting  # type: ignore[assignment, method-assign]
+    ScriptRunner._run_script = run_after_reading  # type: ignore[assignment, method-assign]
+    SafeSessionState.on_script_will_rerun = read_whole  # type: ignore[assignment, method-assign]
+
+
+def _merged(old: WidgetStates, new: WidgetStates) -> WidgetStates:
+    """The values that a later request lacks, then its own; Streamlit would keep only presses of an earlier one."""
+    both = script_requests._coalesce_widget_states(old, new) or new
+    there = {state.id for state in both.widgets}
+    return WidgetStates(widgets=[*(state for state in old.widgets if state.id not in there), *both.widgets])
 
 
 def bound_uploads(file_kb: int, all_bytes: int, tabs: Container[str]) -> None:

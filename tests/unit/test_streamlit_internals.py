@@ -5,20 +5,31 @@ A test that fails after an upgrade of Streamlit names what has changed; `core/ui
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import inspect
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
+from threading import Event
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import streamlit
 from streamlit import config, file_util, net_util
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
-from streamlit.runtime import runtime_util
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.runtime import Runtime, runtime_util
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner_utils import script_requests
+from streamlit.runtime.script_data import ScriptData
+from streamlit.runtime.scriptrunner import ScriptRunner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.state import SafeSessionState
 from streamlit.runtime.state.common import user_key_from_element_id
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
@@ -37,6 +48,10 @@ FUNCTIONS = {
     "runtime.state.SafeSessionState.get_widget_states": ["self"],
     "runtime.state.common.user_key_from_element_id": ["element_id"],
     "net_util.get_external_ip": [],
+    "runtime.app_session.AppSession.request_rerun": ["self", "client_state"],
+    "runtime.scriptrunner.ScriptRunner.request_stop": ["self"],
+    "runtime.scriptrunner.ScriptRunner._run_script": ["self", "rerun_data"],
+    "runtime.state.SafeSessionState.on_script_will_rerun": ["self", "fresh_widget_states"],
     "runtime.scriptrunner_utils.script_requests._coalesce_widget_states": ["old_states", "new_states"],
     "runtime.memory_uploaded_file_manager.MemoryUploadedFileManager.add_file": ["self", "session_id", "file"],
     "runtime.memory_uploaded_file_manager.MemoryUploadedFileManager.remove_file": ["self", "session_id", "file_id"],
@@ -142,24 +157,94 @@ def test_a_browser_says_less_than_a_page_has(monkeypatch: pytest.MonkeyPatch) ->
         config.set_option("server.maxMessageSize", usual)
 
 
-def test_a_value_that_waits_survives_a_click_on_another_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The request for a page lacks the boxes of the page before; what it has itself is newer."""
-    monkeypatch.setattr(script_requests, "_coalesce_widget_states", script_requests._coalesce_widget_states)
+HEARD: list[str] = []
+"""What the callbacks of :data:`TWO_PAGES` have heard."""
+READS, READ_ON = Event(), Event()
+"""A callback is called; it goes on."""
+BEGIN = Event()
+"""A run begins."""
+TWO_PAGES = f"""
+import streamlit as st
+from {__name__} import HEARD, READ_ON, READS
 
-    def states(**texts: str) -> WidgetStates:
-        return WidgetStates(widgets=[WidgetState(id=name, string_value=text) for name, text in texts.items()])
+def typed():
+    READS.set()
+    READ_ON.wait(10)
+    HEARD.append(st.session_state["box"])
 
-    def waiting() -> dict[str, str]:
-        requests = script_requests.ScriptRequests()
-        requests.request_rerun(script_requests.RerunData(widget_states=states(box="typed", search="b")))
-        requests.request_rerun(script_requests.RerunData(widget_states=states(search="bert"), page_script_hash="other"))
-        given = requests.on_scriptrunner_ready().rerun_data.widget_states
-        assert given is not None
-        return {state.id: state.string_value for state in given.widgets}
+def draw():
+    st.text_input("Box", key="box", on_change=typed)
+    st.button("Press", key="press", on_click=HEARD.append, args=("pressed",))
 
-    assert waiting() == {"search": "bert"}, "Streamlit itself keeps it: then ours has become superfluous"
-    internals.keep_waiting_values()
-    assert waiting() == {"box": "typed", "search": "bert"}
+st.navigation([st.Page(draw, title="One"), st.Page(lambda: st.text("nothing"), title="Other")]).run()
+"""
+
+
+async def left_at_once(file: Path, *, reads: bool) -> list[str]:
+    """What is heard of a text and a press when another page is asked for at once, before the run has drawn anything.
+
+    Args:
+        reads: the run has begun to read them; else it has not begun at all.
+    """
+    others = set(threading.enumerate())
+    session = AppSession(ScriptData(str(file), is_hello=False), MemoryUploadedFileManager("/"), ScriptCache(), None, {})
+
+    async def ended() -> None:
+        end = time.monotonic() + 20
+        while any(thread.name == "ScriptRunner.scriptThread" for thread in {*threading.enumerate()} - others):
+            assert time.monotonic() < end, "a run does not end"
+            await asyncio.sleep(0.01)
+
+    BEGIN.set()
+    session.request_rerun(ClientState())
+    await ended()
+    for event in (READS, READ_ON, BEGIN):
+        event.clear()
+    HEARD.clear()
+    box, press = (session.session_state._key_id_mapper.get_id_from_key(key, "") for key in ("box", "press"))
+    page, other = ClientState(), ClientState()
+    page.widget_states.widgets.add(id=box, string_value="typed")
+    page.widget_states.widgets.add(id=press, trigger_value=True)
+    (other.page_script_hash,) = (
+        name for name, info in session._pages_manager.get_pages().items() if info["page_name"] == "Other"
+    )
+    session.request_rerun(page)
+    if reads:
+        BEGIN.set()
+        await asyncio.to_thread(READS.wait, 10)
+    session.request_rerun(other)
+    await asyncio.sleep(0.05)  # the other run does what it may
+    BEGIN.set()
+    READ_ON.set()
+    await ended()
+    session.shutdown()
+    return list(HEARD)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_what_was_typed_and_pressed_is_heard_once_though_another_page_is_asked_for_at_once(
+    reads: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = ScriptRunner._run_script
+
+    def held(runner: ScriptRunner, data: RerunData) -> None:
+        BEGIN.wait(10)
+        run(runner, data)
+
+    file = tmp_path / "two_pages.py"
+    file.write_text(TWO_PAGES, encoding="utf-8")
+    monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
+    monkeypatch.setattr(ScriptRunner, "_run_script", held)
+    monkeypatch.setattr(AppSession, "request_rerun", AppSession.request_rerun)
+    monkeypatch.setattr(SafeSessionState, "on_script_will_rerun", SafeSessionState.on_script_will_rerun)
+    # in a thread of its own: Playwright leaves a loop in this one
+    with ThreadPoolExecutor(1) as thread:
+        heard = thread.submit(asyncio.run, left_at_once(file, reads=reads)).result()
+        assert heard == [], "Streamlit itself keeps it: then ours has become superfluous"
+        internals.keep_waiting_values()
+        heard = thread.submit(asyncio.run, left_at_once(file, reads=reads)).result()
+        assert heard == ["typed", "pressed"]
 
 
 def test_uploads_are_bounded_by_file_tab_and_altogether(monkeypatch: pytest.MonkeyPatch) -> None:
