@@ -97,7 +97,7 @@ class Training:
     def _update(self, rate: float) -> float:
         """One step of AdamW; its loss in nats per target."""
         self.model.train()
-        loss = self.model(**self._batch(self._sampled(), self._random)).loss
+        loss = self.model(**self.batch()).loss
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for group in self._optimizer.param_groups:
@@ -156,11 +156,11 @@ class Training:
         tokens = np.concatenate([np.asarray([*ids, end], dtype=np.int64) for ids in encoded])
         return tokens, count_bytes(lines) / len(tokens)
 
-    def _sampled(self) -> Ints:
-        """(rows, context) tokens from anywhere in the text."""
+    def batch(self) -> Batch:
+        """The next batch: rows of ``context`` tokens from anywhere in the text."""
         length = min(self._length, len(self._train) - 1)
         starts = self._random.integers(0, len(self._train) - length + 1, max(1, TOKENS // self.setup.context))
-        return np.asarray(self._train[starts[:, None] + np.arange(length)])
+        return self._batch(self._train[starts[:, None] + np.arange(length)], self._random)
 
     @property
     def _length(self) -> int:
@@ -224,6 +224,7 @@ def _decoder(setup: Setup, tokenizer: transformers.PreTrainedTokenizerFast) -> A
     config = transformers.GPT2Config(
         vocab_size=len(tokenizer), n_positions=setup.context, n_embd=setup.width, n_layer=setup.layers,
         n_head=setup.heads, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=end, eos_token_id=end,
+        activation_function="gelu_pytorch_tanh",  # GPT-2's gelu_new in one kernel: a step takes a quarter less
     )  # fmt: skip
     return transformers.GPT2LMHeadModel(config)
 
