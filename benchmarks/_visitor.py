@@ -41,6 +41,7 @@ class Visitor:
         self._socket = connect(address, subprotocols=["streamlit"], max_size=None, proxy=None)  # type: ignore[list-item]
         self._link = BackMsg()
         self._boxes: dict[str, str] = {}
+        self._buttons: dict[str, str] = {}
         self._heard = heard
         self.received = 0
         """Bytes of all messages so far."""
@@ -62,7 +63,7 @@ class Visitor:
         self._link = BackMsg()
         self._link.rerun_script.page_name = page
         self._link.rerun_script.query_string = urlencode(query)
-        self._boxes = {}
+        self._boxes, self._buttons = {}, {}
         message = BackMsg()
         message.CopyFrom(self._link)
         message.rerun_script.is_history_navigation = True
@@ -75,6 +76,14 @@ class Visitor:
         box = next(name for name, held in self._boxes.items() if " " in held)
         state = message.rerun_script.widget_states.widgets.add()
         state.id, state.string_value = box, text
+        self._run(message)
+
+    def press(self, label: str) -> None:
+        """Press the button with this label, and wait for the end of what it does."""
+        message = BackMsg()
+        message.CopyFrom(self._link)
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.trigger_value = self._buttons[label], True
         self._run(message)
 
     def _run(self, message: BackMsg) -> None:
@@ -103,6 +112,8 @@ class Visitor:
         if kind in ("text_area", "text_input"):
             box = getattr(element, kind)
             self._boxes[box.id] = box.value or box.default
+        if kind == "button":
+            self._buttons[element.button.label] = element.button.id
 
 
 class Tab:

@@ -6,6 +6,8 @@ else the machine does weighs on both; the difference is what the visitor waits l
 
     python -m core bench fairness
     python benchmarks/fairness.py 20        as many masked words as one likes for each of the heavy things
+
+What a training from random weights costs is measured by `training.py`.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def waits(server: App, light: Visitor, act: Act, numbers: Iterator[int], rounds:
     return beside, statistics.median(times)
 
 
-def main(rounds: int) -> bool:
+def main(rounds: int, heavy_acts: dict[str, Act] = HEAVY) -> bool:
     """Print two lines for each of the heavy things; whether all delays are within ``DELAY``."""
     reached, numbers = [], iter(range(10**6))
     with app() as server:
@@ -79,7 +81,7 @@ def main(rounds: int) -> bool:
         with Visitor(server) as light:
             for _ in range(3):
                 word(light, next(numbers))
-            for name, act in HEAVY.items():
+            for name, act in heavy_acts.items():
                 with Visitor(server) as heavy:
                     act(heavy, next(numbers))  # loads what it needs
                 alone = [word(light, next(numbers)) for _ in range(rounds)]
