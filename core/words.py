@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 
 import regex
 
@@ -51,6 +52,16 @@ def in_word(character: str) -> bool:
 def joins(text: str, at: int) -> bool:
     """Whether the character is a joiner that shapes what it stands between: emoji, or letters of a joining script."""
     return text[at] in JOINERS and bool(_JOINED.match(text, at))
+
+
+def one_line(text: str, most: int) -> str:
+    """``text`` on one line, without invisible characters except joiners, cut to ``most`` characters or fewer.
+
+    No character is cut in two: emoji keep their joiners, letters their marks.
+    """
+    line = " ".join("".join(c if c.isprintable() or c in JOINERS else " " for c in text).split())
+    ends = accumulate(map(len, graphemes(line[: 2 * most])))
+    return line[: max((end for end in ends if end <= most), default=0)].strip(JOINERS + " ")
 
 
 def graphemes(text: str) -> list[str]:

@@ -90,6 +90,11 @@ def get(slug: str) -> CheckpointSpec:
             f"{slug} is a published checkpoint on the Hugging Face Hub, which is off on this installation. "
             f"The host can run “python -m core fetch {slug}”, or switch the Hub on with ATLAS_HUB=on."
         )
+    if slug == own.CLASS:
+        raise CheckpointUnavailable(
+            "The class’s model is seen in its room alone, once it is trained and until the room ends. Enter the "
+            "room’s code, or choose another model."
+        )
     if slug in own.SLUGS:
         raise CheckpointUnavailable(
             "You have trained no model here yet, or it had to make room. Train one on Training."

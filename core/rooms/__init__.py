@@ -1,8 +1,9 @@
 """Rooms: an instructor leads, followers see the same view and answer questions; nobody has a name, nothing is kept.
 
-A room is a code of four letters, the view that its instructor shows, and at most one question with its answers. It
-lives in this process, or in Redis where ``ATLAS_REDIS_URL`` names one, so that the processes of an installation share
-it; it is deleted when its instructor ends it or has been away for half an hour.
+A room is a code of four letters, the view that its instructor shows, at most one question with its answers, and what
+it writes and trains together (:class:`~core.rooms.classroom.Classroom`). It lives in this process, or in Redis where
+``ATLAS_REDIS_URL`` names one, so that the processes of an installation share it; it is deleted when its instructor ends
+it or has been away for half an hour.
 
 The content of a room comes from visitors: it is bounded, and validated wherever it is read. Who opened a room holds its
 token; a follower is a random word that a tab has. The instructor's poll renews the room.
@@ -24,7 +25,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
-from itertools import accumulate
 from typing import Annotated
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -32,9 +32,9 @@ from pydantic.dataclasses import dataclass
 
 from core.errors import RoomRefused, RoomUnknown
 from core.quiz import Option, Quiz
+from core.rooms.classroom import Classroom
 from core.rooms.store import Memory, Store, redis_store
 from core.settings import raised_with, settings
-from core.words import JOINERS, graphemes
 
 MAX_QUESTION = 200
 """The longest question, in characters."""
@@ -98,16 +98,12 @@ class Room:
     version: str
     view: View
     question: Question | None
-
-
-def clean(text: str, most: int = MAX_ANSWER) -> str:
-    """``text`` on one line, without invisible characters except joiners, cut to ``most`` characters or fewer.
-
-    No character is cut in two: emoji keep their joiners, letters their marks.
-    """
-    line = " ".join("".join(c if c.isprintable() or c in JOINERS else " " for c in text).split())
-    ends = accumulate(map(len, graphemes(line[: 2 * most])))
-    return line[: max((end for end in ends if end <= most), default=0)].strip(JOINERS + " ")
+    gathers: bool = False
+    """Whether lines of a text are taken."""
+    trains: bool = False
+    """Whether a model is trained on it."""
+    model: Annotated[str, Field(pattern=r"^([0-9a-f]{32}-\d{1,9})?$")] = ""
+    """The location of that model, once all may use it."""
 
 
 def tally(answers: Iterable[str], options: tuple[str, ...] = ()) -> list[tuple[str, int]]:
@@ -178,6 +174,7 @@ class Rooms:
         self._store = store
         self._key = (key or secrets.token_hex()).encode()
         self._opened, self._joined, self._wrong = Pace(OPENED), Pace(JOINED), Pace(WRONG)
+        self.classroom = Classroom(store, _name, self._lead, self._change, KEEP)
 
     def open(self, view: View, address: str = "") -> tuple[str, str]:
         """Open a room at ``view``: its code and the token of its instructor.
@@ -272,8 +269,8 @@ class Rooms:
         """End the room: what it held is deleted, and followers read that it has ended."""
         self._lead(code, token)
         self._forget_answers(code)
-        self._change(code, view="", question="")
-        self._store.delete(_name(code, "followers"))
+        self._change(code, view="", question="", gathers="", trains="", model="")
+        self._store.delete(_name(code, "followers"), *self.classroom.names(code))
         self._store.zrem(_ROOMS, code)
         self._store.expire(_name(code), ENDED)
 
@@ -281,7 +278,7 @@ class Rooms:
         """Renew the room for its instructor: how many follow, and how many have answered the question."""
         self._lead(code, token)
         store, now, question = self._store, self._store.time()[0], self._question(code)
-        for name in (_name(code), _name(code, "followers")):
+        for name in (_name(code), _name(code, "followers"), *self.classroom.names(code)):
             store.expire(name, KEEP)
         store.zadd(_ROOMS, {code: now})
         store.zremrangebyscore(_name(code, "followers"), 0, now - AWAY)
@@ -311,8 +308,9 @@ class Rooms:
             raise RoomRefused(f"Room {code} is full: {most:,} follow it. {raised_with('max_followers')}")
 
     def leave(self, code: str, follower: str) -> None:
-        """Give the place back, and take back the answer to a question that is still open."""
+        """Give the place back, and take back the answer to a question that is still open, and lines still unread."""
         self._store.zrem(_name(code, "followers"), follower)
+        self.classroom.withdraw(code, follower)
         if (question := self._question(code)) is not None and not question.revealed:
             self._store.hdel(_name(code, "answers", question.number), follower)
 
@@ -325,7 +323,8 @@ class Rooms:
         fields = self._store.hgetall(_name(code))
         try:
             question = _QUESTION.validate_json(fields["question"]) if fields.get("question") else None
-            return Room(fields["version"], _VIEW.validate_json(fields["view"]), question)
+            view, gathers, trains = _VIEW.validate_json(fields["view"]), fields.get("gathers"), fields.get("trains")
+            return Room(fields["version"], view, question, gathers == "open", trains == "yes", fields.get("model", ""))
         except (KeyError, ValidationError):
             return None
 

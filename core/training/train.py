@@ -55,7 +55,7 @@ class Training:
     def __init__(self, corpus: Corpus, setup: Setup) -> None:
         self.corpus, self.setup = corpus, setup
         self.tokenizer = vocabulary.learn(corpus.train, setup)
-        self.model = _model(setup, self.tokenizer)
+        self.model = new_model(setup, self.tokenizer)
         self.step, self.points, self.seconds = 0, list[Point](), 0.0
         self._random = np.random.default_rng(setup.seed)
         self._optimizer = torch.optim.AdamW(self.model.parameters(), weight_decay=WEIGHT_DECAY, betas=(0.9, 0.95))
@@ -118,36 +118,19 @@ class Training:
 
     def checkpoint(self, slug: str, name: str) -> Checkpoint:
         """A copy of the model as it is now, for all views; no other training or step has the same location."""
-        model = _model(self.setup, self.tokenizer)
+        model = new_model(self.setup, self.tokenizer)
         model.load_state_dict(self.model.state_dict())
-        model.eval().requires_grad_(False)
-        in_steps(model)
-        kind = self.setup.kind
-        spec = CheckpointSpec(
-            slug=slug,
-            name=name,
-            system=None,
-            branch=FAMILIES[kind].branch,
-            kind=kind,
-            source="visitor",
-            origin=f"trained here for {self.step:,} steps",
-            location=f"{self._name}-{self.step}",
-            ready=True,
-            size_bytes=4 * self.parameters,
-            max_positions=None if self.setup.objective == "spans" else self.setup.context,
-            architecture=model.config.model_type,
-        )
-        return Checkpoint(model, self.tokenizer, spec)
+        return checkpoint(model, self.tokenizer, self.setup, self.step, f"{self._name}-{self.step}", slug, name)
 
     def states(self, steps: int, rate: float, slug: str, name: str) -> Iterator[Checkpoint]:
         """As :meth:`run`; yields the model after each measurement, sampled, and held where views find it."""
         for point in self.run(steps, rate):
-            checkpoint = self.checkpoint(slug, name)
-            self.samples.append((point.step, sample(checkpoint, self.corpus.held_out[0])))
+            state = self.checkpoint(slug, name)
+            self.samples.append((point.step, sample(state, self.corpus.held_out[0])))
             # 4 bytes for each weight here, in the copy, and in AdamW's two moments
-            own.keep(own.Held(checkpoint, self, 16 * self.parameters), self.location)
-            self.location = checkpoint.spec.location
-            yield checkpoint
+            own.keep(own.Held(state, self, 16 * self.parameters), self.location)
+            self.location = state.spec.location
+            yield state
 
     def _stream(self, lines: tuple[str, ...]) -> tuple[Ints, float]:
         """The tokens of all lines, each with a token for its end, and the mean bytes of a token."""
@@ -212,7 +195,37 @@ def _rows(tokens: Ints, length: int) -> Ints:
     return np.asarray(tokens[: len(tokens) // length * length].reshape(-1, length))
 
 
-def _model(setup: Setup, tokenizer: transformers.PreTrainedTokenizerFast) -> Any:
+def checkpoint(
+    model: Any,
+    tokenizer: transformers.PreTrainedTokenizerFast,
+    setup: Setup,
+    steps: int,
+    location: str,
+    slug: str,
+    name: str,
+) -> Checkpoint:
+    """A trained model as all views find it."""
+    model.eval().requires_grad_(False)
+    in_steps(model)
+    kind = setup.kind
+    spec = CheckpointSpec(
+        slug=slug,
+        name=name,
+        system=None,
+        branch=FAMILIES[kind].branch,
+        kind=kind,
+        source="visitor",
+        origin=f"trained here for {steps:,} steps",
+        location=location,
+        ready=True,
+        size_bytes=4 * sum(weights.numel() for weights in model.parameters()),
+        max_positions=None if setup.objective == "spans" else setup.context,
+        architecture=model.config.model_type,
+    )
+    return Checkpoint(model, tokenizer, spec)
+
+
+def new_model(setup: Setup, tokenizer: transformers.PreTrainedTokenizerFast) -> Any:
     """A new model of transformers; its weights are drawn from the seed."""
     with turns.locked(building), torch.random.fork_rng(devices=[]):
         torch.manual_seed(setup.seed)

@@ -25,9 +25,7 @@ _SPECIAL: dict[Objective, dict[str, str]] = {
 
 def learn(lines: tuple[str, ...], setup: Setup) -> transformers.PreTrainedTokenizerFast:
     """A tokenizer for the model of ``setup``, from the lines that it is trained on."""
-    named = _SPECIAL[setup.objective]
-    sentinels = [f"<extra_id_{number}>" for number in range(SENTINELS)] if setup.objective == "spans" else []
-    special = [*named.values(), *sentinels]
+    special = [*_SPECIAL[setup.objective].values(), *_sentinels(setup)]
     tokenizer = _characters(lines, special) if setup.units == "characters" else _bytes(lines, special, setup)
     tokenizer.add_special_tokens(special)
     if setup.objective == "masked":
@@ -36,13 +34,22 @@ def learn(lines: tuple[str, ...], setup: Setup) -> transformers.PreTrainedTokeni
     if setup.objective == "spans":
         end = ("</s>", tokenizer.token_to_id("</s>"))
         tokenizer.post_processor = processors.TemplateProcessing("$A </s>", "$A $B </s>", [end])
+    return wrapped(tokenizer, setup)
+
+
+def wrapped(tokenizer: Tokenizer, setup: Setup) -> transformers.PreTrainedTokenizerFast:
+    """The tokenizer of transformers with the entries of ``tokenizer``."""
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=setup.context,
-        additional_special_tokens=sentinels,
+        additional_special_tokens=_sentinels(setup),
         clean_up_tokenization_spaces=False,
-        **named,
+        **_SPECIAL[setup.objective],
     )
+
+
+def _sentinels(setup: Setup) -> list[str]:
+    return [f"<extra_id_{number}>" for number in range(SENTINELS)] if setup.objective == "spans" else []
 
 
 def _characters(lines: tuple[str, ...], special: list[str]) -> Tokenizer:

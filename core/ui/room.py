@@ -4,9 +4,8 @@ The strip looks at its room every :data:`core.rooms.POLL` seconds, in a fragment
 version. The page runs again only where the instructor has gone to another view. Who is in no room runs nothing of this.
 A presentation shows of the strip the question alone (``atlas-rest`` of :mod:`core.ui.section`).
 
-A tab's seat outlives a reload in the storage of that tab (``assets/components/seat``), and so does a room whose server
-or store was started anew: the instructor's tab opens it again under its code. Whatever a room carries is another
-person's text: a view's query is read as that of any link, all else is escaped.
+A room whose server or store was started anew is opened again under its code by the instructor's tab. Whatever a room
+carries is another person's text: a view's query is read as that of any link, all else is escaped.
 """
 
 from __future__ import annotations
@@ -14,25 +13,24 @@ from __future__ import annotations
 import secrets
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from html import escape
-from typing import Annotated
 from urllib.parse import urlsplit
 
 import streamlit as st
-from pydantic import Field
 
 from core import links
+from core.checkpoints import own
 from core.content import content
 from core.errors import AtlasError, RoomRefused, RoomsUnavailable, RoomUnknown
-from core.rooms import MAX_QUESTION, POLL, TRIAL, Question, Room, Rooms, View, clean, rooms, spelled
-from core.ui.component import Component, Message
+from core.rooms import MAX_ANSWER, MAX_QUESTION, POLL, TRIAL, Question, View, spelled
 from core.ui.links import go_to, shortest_query
 from core.ui.page import css, plain, site
 from core.ui.quiz import ask
+from core.ui.seat import SEAT, STORAGE, Seat, all_rooms, find_seat
 from core.ui.streamlit_internals import session_id
+from core.words import one_line
 
-_SEAT, _SAID, _LEFT, _KEPT = "atlas.room", "atlas.room.said", "atlas.room.left", "atlas.room.kept"
+_SAID, _LEFT, _KEPT = "atlas.room.said", "atlas.room.left", "atlas.room.kept"
 RENEW = 30.0
 """Seconds between two signs of a follower."""
 GRACE = 60.0
@@ -40,42 +38,6 @@ GRACE = 60.0
 MOST_ROWS = 10
 """Different free answers that are shown; the others are counted together."""
 _STYLE = css("room")
-
-
-class Kept(Message):
-    """What a tab stores of its seat: an instructor's has a token, a follower's the word it answers under."""
-
-    code: Annotated[str, Field(pattern=r"^[A-Z]{4}$")]
-    token: Annotated[str, Field(pattern=r"^[\w-]{0,64}$")]
-    follower: Annotated[str, Field(pattern=r"^[\w-]{0,64}$")]
-
-
-STORAGE: Component[Kept] = Component("seat", Kept)
-
-
-@dataclass(slots=True)
-class Seat:
-    """A tab's seat in a room; with a token, the instructor's."""
-
-    code: str
-    token: str = ""
-    follower: str = ""
-    room: Room | None = None
-    """A follower's: as it was at the last look."""
-    view: View | None = None
-    """An instructor's: what the page shows. A follower's: what the room showed at the last step."""
-    sent: View | None = None
-    """An instructor's: what the room shows."""
-    following: bool = True
-    renewed: float = 0.0
-    missed: float | None = None
-    """When a follower began to look for a room that is gone."""
-
-
-def _rooms() -> Rooms:
-    """The rooms of this installation. Their tokens are signed with the key of Streamlit's cookies, which outlives a
-    restart where the host sets it."""
-    return rooms(st.get_option("server.cookieSecret"))
 
 
 def _here() -> tuple[str, str]:
@@ -99,11 +61,11 @@ def room(page: str) -> None:
     kept, code = STORAGE.sent(_KEPT), st.query_params.get("room")
     if code is not None:
         del st.query_params["room"]
-        if (now := _seat()) is None or now.code != spelled(code):
+        if (now := find_seat()) is None or now.code != spelled(code):
             _enter(Seat(spelled(code), follower=secrets.token_urlsafe(9)))
-    elif kept is not None and _seat() is None:
+    elif kept is not None and find_seat() is None:
         _enter(Seat(kept.code, kept.token, kept.follower), back=True)
-    seat = _seat()
+    seat = find_seat()
     if (said := st.session_state.pop(_SAID, None)) is not None:
         st.info(plain(said), icon=":material/groups:")
     if seat is not None and seat.token:
@@ -117,17 +79,12 @@ def room(page: str) -> None:
 
 def lead(page: str) -> None:
     """Lead an instructor's followers to what ``page`` shows; call it when the page has run."""
-    if (seat := _seat()) is not None and seat.token:
+    if (seat := find_seat()) is not None and seat.token:
         seat.view = _view(page)
         try:
             _send(seat)
         except AtlasError:
             return  # the strip says it at its next look, and sends the view again
-
-
-def _seat() -> Seat | None:
-    seat: Seat | None = st.session_state.get(_SEAT)
-    return seat
 
 
 def _view(page: str) -> View:
@@ -137,7 +94,7 @@ def _view(page: str) -> View:
 
 def _send(seat: Seat) -> None:
     if seat.view is not None and seat.view != seat.sent:
-        _rooms().show(seat.code, seat.token, seat.view)
+        all_rooms().show(seat.code, seat.token, seat.view)
         seat.sent = seat.view
 
 
@@ -146,7 +103,7 @@ def _enter(seat: Seat, back: bool = False) -> None:
     try:
         if not seat.token:
             address, tab = _here()  # a class comes back from one address at once, when its server was started anew
-            _rooms().join(seat.code, seat.follower, "" if back else address, tab)
+            all_rooms().join(seat.code, seat.follower, "" if back else address, tab)
             seat.renewed = time.monotonic() - RENEW + TRIAL / 4  # a place is kept by a second sign
     except (RoomUnknown, RoomsUnavailable) as error:
         if not back:
@@ -155,31 +112,33 @@ def _enter(seat: Seat, back: bool = False) -> None:
     except AtlasError as error:
         _leave(str(error))
         return
-    if (before := _seat()) is not None and before.follower:
+    if (before := find_seat()) is not None and before.follower:
         with suppress(AtlasError):  # that place expires
-            _rooms().leave(before.code, before.follower)
-    st.session_state[_SEAT] = seat
+            all_rooms().leave(before.code, before.follower)
+    st.session_state[SEAT] = seat
     st.session_state.pop(_LEFT, None)
 
 
 def _leave(said: str | None = None) -> None:
     """Leave the room; an instructor ends it."""
-    seat = st.session_state.pop(_SEAT, None)
+    seat = st.session_state.pop(SEAT, None)
     st.session_state[_LEFT] = True
     if said is not None:
         st.session_state[_SAID] = said
     try:
+        if seat is not None and (seat.token or said == words("Ended")):
+            own.forget(seat.model)
         if seat is not None and seat.token:
-            _rooms().end(seat.code, seat.token)
+            all_rooms().end(seat.code, seat.token)
         elif seat is not None:
-            _rooms().leave(seat.code, seat.follower)
+            all_rooms().leave(seat.code, seat.follower)
     except AtlasError:
         return  # it expires
 
 
 def door(page: str, place: str = "foot") -> None:
     """Draw the way to join or open a room, closed; a tab that is in one has its strip instead."""
-    if _seat() is not None:
+    if find_seat() is not None:
         return
     closed = st.expander if place == "foot" else st.popover  # the foot's menu is a popover itself
     with closed(label("title"), icon=":material/groups:", key=f"atlas.room.door.{place}"):
@@ -199,7 +158,7 @@ def _join(box: str) -> None:
 def _open(page: str) -> None:
     try:
         view = _view(page)
-        code, token = _rooms().open(view, _here()[0])
+        code, token = all_rooms().open(view, _here()[0])
     except AtlasError as error:
         st.session_state[_SAID] = str(error)
         return
@@ -222,7 +181,7 @@ def _follower(seat: Seat, page: str) -> None:
 @st.fragment(run_every=POLL)
 def _watch(page: str) -> None:
     """A follower's poll: open the view that the room shows, and draw its question."""
-    seat = _seat()
+    seat = find_seat()
     if seat is None or seat.token:
         return
     try:
@@ -246,7 +205,7 @@ def _watch(page: str) -> None:
 
 def _look(seat: Seat) -> bool:
     """Read the room where its version has changed; False once it has ended, or was looked for in vain for long."""
-    now, store = time.monotonic(), _rooms()
+    now, store = time.monotonic(), all_rooms()
     version = store.version(seat.code)
     if version is None:
         seat.missed = seat.missed or now
@@ -270,15 +229,15 @@ def _answer(seat: Seat, question: Question) -> None:
     key = f"atlas.room.answer.{seat.follower}.{question.number}"
     if f"{key}.given" not in st.session_state:  # a session ends after a long cut, the tab's seat does not
         try:
-            st.session_state[f"{key}.given"] = _rooms().given(seat.code, seat.follower, question)
+            st.session_state[f"{key}.given"] = all_rooms().given(seat.code, seat.follower, question)
         except AtlasError as error:
             st.caption(plain(str(error)))
             return
     stored: str | None = st.session_state[f"{key}.given"]
-    answer = clean(str(ask(question.quiz, key, initial=stored, titled=True) or ""))
+    answer = one_line(str(ask(question.quiz, key, initial=stored, titled=True) or ""), MAX_ANSWER)
     if answer and answer != stored:
         try:
-            if _rooms().answer(seat.code, seat.follower, question, answer):
+            if all_rooms().answer(seat.code, seat.follower, question, answer):
                 st.session_state[f"{key}.given"] = stored = answer
             else:
                 st.caption(words("Closed"))
@@ -328,13 +287,13 @@ def _question_form() -> None:
 
 def _ask() -> None:
     """Ask the question in the form."""
-    if (seat := _seat()) is None:
+    if (seat := find_seat()) is None:
         return
     text, options, covered = (st.session_state[f"atlas.room.{name}"] for name in ("text", "options", "cover"))
-    lines = (clean(line, MAX_QUESTION) for line in options.split("\n"))
+    lines = (one_line(line, MAX_QUESTION) for line in options.split("\n"))
     options = tuple(dict.fromkeys(filter(None, lines)))
     try:
-        _rooms().ask(seat.code, seat.token, clean(text, MAX_QUESTION), options, covered=covered)
+        all_rooms().ask(seat.code, seat.token, one_line(text, MAX_QUESTION), options, covered=covered)
     except AtlasError as error:
         st.session_state[_SAID] = str(error)
 
@@ -342,25 +301,25 @@ def _ask() -> None:
 @st.fragment(run_every=POLL)
 def _attend(page: str) -> None:
     """An instructor's poll: count followers and answers, and send the view."""
-    seat = _seat()
+    seat = find_seat()
     if seat is None or not seat.token:
         return
     try:
         try:
-            followers, answered = _rooms().attend(seat.code, seat.token)
+            followers, answered = all_rooms().attend(seat.code, seat.token)
         except RoomUnknown:  # it was lost with its server or store
-            _rooms().open_again(view := seat.view or _view(page), seat.code, seat.token)
+            all_rooms().open_again(view := seat.view or _view(page), seat.code, seat.token)
             seat.view = seat.sent = view
-            followers, answered = _rooms().attend(seat.code, seat.token)
+            followers, answered = all_rooms().attend(seat.code, seat.token)
         _send(seat)
-        held = _rooms().room(seat.code)
+        seat.room = all_rooms().room(seat.code)
     except RoomRefused as error:
         _leave(str(error))
         st.rerun()
     except AtlasError as error:
         st.caption(plain(str(error)))
         return
-    question = held.question if held else None
+    question = seat.room.question if seat.room else None
     counts = _count(followers, "follower", "followers")
     if question is None:
         with st.container(key="atlas-rest-count"):
@@ -377,10 +336,10 @@ def _attend(page: str) -> None:
 
 def _tell(what: str) -> None:
     """Reveal or clear the question."""
-    if (seat := _seat()) is None:
+    if (seat := find_seat()) is None:
         return
     try:
-        (_rooms().reveal if what == "reveal" else _rooms().clear)(seat.code, seat.token)
+        (all_rooms().reveal if what == "reveal" else all_rooms().clear)(seat.code, seat.token)
     except AtlasError:
         return  # the strip says it at its next look
 
@@ -388,7 +347,7 @@ def _tell(what: str) -> None:
 def _bars(code: str, question: Question) -> None:
     """The answers as bars, which are a table."""
     try:
-        rows = _rooms().answers(code, question)
+        rows = all_rooms().answers(code, question)
     except AtlasError:
         return  # the look at the room has said it
     total = sum(count for _, count in rows) or 1

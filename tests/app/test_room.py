@@ -12,7 +12,7 @@ from core.rooms import Rooms
 from core.rooms.store import Memory
 from core.settings import settings
 from core.ui.page import css
-from core.ui.room import Kept
+from core.ui.seat import Kept
 from tests.pages import html_of, link, opened, protos, shown, widget
 
 WORDS = content("frame", "room")

@@ -25,6 +25,7 @@ from tests.browser.conftest import STANDS, wait_until_healthy
 from tests.ports import free_port
 from tests.unit.test_rooms import *  # noqa: F403
 from tests.unit.test_rooms import ENCODER
+from tests.unit.test_rooms_classroom import *  # noqa: F403
 
 redis = pytest.importorskip("redis")
 SERVER = shutil.which("redis-server") or pytest.skip("needs redis-server", allow_module_level=True)

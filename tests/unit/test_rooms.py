@@ -10,8 +10,9 @@ import pytest
 
 from core import rooms as module
 from core.errors import RoomRefused, RoomsUnavailable, RoomUnknown
-from core.rooms import Rooms, View, clean, spelled, tally
+from core.rooms import MAX_ANSWER, Rooms, View, spelled, tally
 from core.rooms.store import REST, Guarded, Memory, Store
+from core.words import one_line
 
 ENCODER = View("encoder", {"text": "<b>A [MASK]</b>", "layer": "3"})
 
@@ -313,7 +314,7 @@ def test_a_store_that_is_away_is_a_sentence_and_is_not_asked_at_every_turn(monke
 
 def test_codes_and_answers_are_cleaned() -> None:
     assert spelled(" b c\ndf ") == "BCDF"
-    assert clean("  a\u202e \x00 b\n") == "a b"
-    assert clean("x" * 50) == "x" * 40
-    assert clean("👩\u200d👩\u200d👧 می\u200cخواهم\u200d") == "👩\u200d👩\u200d👧 می\u200cخواهم"
-    assert clean("x" * 38 + "👩\u200d👩") == "x" * 38, "no character is cut in two"
+    assert one_line("  a\u202e \x00 b\n", MAX_ANSWER) == "a b"
+    assert one_line("x" * 50, MAX_ANSWER) == "x" * 40
+    assert one_line("👩\u200d👩\u200d👧 می\u200cخواهم\u200d", MAX_ANSWER) == "👩\u200d👩\u200d👧 می\u200cخواهم"
+    assert one_line("x" * 38 + "👩\u200d👩", MAX_ANSWER) == "x" * 38, "no character is cut in two"
