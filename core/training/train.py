@@ -7,10 +7,11 @@ spans (Raffel et al. 2020, arXiv 1910.10683): the loss is the mean over the targ
 
 in bits, divided by the mean bytes of a target: so texts cut into tokens otherwise compare, with counted n-grams, too.
 
-A step reads rows of ``context`` tokens from anywhere in the text, and AdamW (Loshchilov & Hutter 2019) updates all
-weights, after a short warm-up at a constant rate: nobody has to say in advance how long the training will be. One
-thread computes: on a busy machine two were slower. Everything random is drawn from the seed, so the same setup gives
-the same numbers on the same processor, also when it stops and goes on.
+A step reads rows of ``context`` tokens from anywhere in the text, or from the start of a line that fits into a row, so
+that in short lines a position means the same in all rows. AdamW (Loshchilov & Hutter 2019) updates all weights, after a
+short warm-up at a constant rate: nobody has to say in advance how long the training will be. One thread computes: on a
+busy machine two were slower. Everything random is drawn from the seed, so the same setup gives the same numbers on the
+same processor, also when it stops and goes on.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,27 @@ Ints = NDArray[np.int64]
 Batch = dict[str, Tensor]
 
 
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """The tokens of all lines, each with a token for its end."""
+
+    tokens: Ints
+    starts: Ints
+    """Of each line, and the end of the last."""
+    bytes: float
+    """Mean of a token."""
+
+    def rows(self, places: Ints, length: int) -> Ints:
+        """(places, length) tokens: from the start of the line of each place if it fits into a row, else from there.
+
+        A text shorter than a row is a single one.
+        """
+        line = np.searchsorted(self.starts, places, "right") - 1
+        fits = np.diff(self.starts)[line] <= length
+        begin = np.minimum(np.where(fits, self.starts[line], places), max(0, len(self.tokens) - length))
+        return np.asarray(self.tokens[begin[:, None] + np.arange(min(length, len(self.tokens)))])
+
+
 class Training:
     """A model, its optimizer and what was measured so far."""
 
@@ -59,11 +82,10 @@ class Training:
         self.step, self.points, self.seconds = 0, list[Point](), 0.0
         self._random = np.random.default_rng(setup.seed)
         self._optimizer = torch.optim.AdamW(self.model.parameters(), weight_decay=WEIGHT_DECAY, betas=(0.9, 0.95))
-        self._train, bytes_train = self._stream(corpus.train)
-        held_out, bytes_held_out = self._stream(corpus.held_out)
-        self._bytes = {"train": bytes_train, "held_out": bytes_held_out}
-        rows = _rows(held_out, self._length)[:MEASURED]
-        self._held_out = self._batch(rows, np.random.default_rng(0))
+        self._train, held_out = self._stream(corpus.train), self._stream(corpus.held_out)
+        self._bytes = {"train": self._train.bytes, "held_out": held_out.bytes}
+        places = np.arange(0, max(1, len(held_out.tokens) - self._length + 1), self._length)[:MEASURED]
+        self._held_out = self._batch(held_out.rows(places, self._length), np.random.default_rng(0))
         self.samples: list[tuple[int, Parts]] = []
         """What the model said, by step; for who watches it."""
         self._name, self.location = secrets.token_hex(16), ""
@@ -132,18 +154,18 @@ class Training:
             self.location = state.spec.location
             yield state
 
-    def _stream(self, lines: tuple[str, ...]) -> tuple[Ints, float]:
-        """The tokens of all lines, each with a token for its end, and the mean bytes of a token."""
+    def _stream(self, lines: tuple[str, ...]) -> _Stream:
         end = self.tokenizer.eos_token_id if self.tokenizer.eos_token_id is not None else self.tokenizer.sep_token_id
         encoded = self.tokenizer(list(lines), add_special_tokens=False, verbose=False)["input_ids"]
         tokens = np.concatenate([np.asarray([*ids, end], dtype=np.int64) for ids in encoded])
-        return tokens, count_bytes(lines) / len(tokens)
+        starts = np.cumsum([0, *(len(ids) + 1 for ids in encoded)])
+        return _Stream(tokens, starts, count_bytes(lines) / len(tokens))
 
     def batch(self) -> Batch:
-        """The next batch: rows of ``context`` tokens from anywhere in the text."""
-        length = min(self._length, len(self._train) - 1)
-        starts = self._random.integers(0, len(self._train) - length + 1, max(1, TOKENS // self.setup.context))
-        return self._batch(self._train[starts[:, None] + np.arange(length)], self._random)
+        """The next batch."""
+        last = max(0, len(self._train.tokens) - self._length)
+        places = self._random.integers(0, last + 1, max(1, TOKENS // self.setup.context))
+        return self._batch(self._train.rows(places, self._length), self._random)
 
     @property
     def _length(self) -> int:
@@ -187,12 +209,6 @@ class Training:
             inputs.append([*source, tokenizer.eos_token_id])
             answers.append([*answer, marks[numbers[-1]], tokenizer.eos_token_id])
         return {"input_ids": torch.tensor(np.asarray(inputs)), "labels": torch.tensor(np.asarray(answers))}
-
-
-def _rows(tokens: Ints, length: int) -> Ints:
-    """(rows, length): a text from its start, without what is left over; a short one is a single row."""
-    length = min(length, len(tokens))
-    return np.asarray(tokens[: len(tokens) // length * length].reshape(-1, length))
 
 
 def checkpoint(

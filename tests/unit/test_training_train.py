@@ -59,6 +59,7 @@ def test_the_same_seed_gives_the_same_numbers_whether_it_stops_or_not(corpus: Co
 
 
 def test_the_bits_are_those_of_the_library_for_each_byte(corpus: Corpus) -> None:
+    corpus = Corpus(corpus.train, (" ".join(corpus.held_out),))  # one line, longer than a row
     training = Training(corpus, Setup(units="bytes", **SMALL))  # type: ignore[arg-type]
     point = next(training.run(EVERY, 0.003))
     text = "".join(f"{line}\n" for line in corpus.held_out).encode()[: 16 * 32]
@@ -71,6 +72,16 @@ def test_the_bits_are_those_of_the_library_for_each_byte(corpus: Corpus) -> None
         logits = training.model(input_ids=rows).logits[:, :-1]
     bits = torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten()) / torch.tensor(2.0).log()
     assert point.held_out == pytest.approx(float(bits), rel=1e-5)
+
+
+def test_a_row_starts_with_its_line_where_the_line_fits() -> None:
+    short = [f"{number}+1={number + 1}" for number in range(10, 99)]
+    corpus = Corpus((*short, *["a line that is longer than a row " * 3] * 9), tuple(short[:20]))
+    training = Training(corpus, Setup(units="characters", layers=1, width=32, heads=2, context=32))
+    rows = [row for _ in range(100) for row in training.batch()["input_ids"].tolist()]
+    read = {training.tokenizer.decode(row[: len(short[0])]) for row in rows}
+    assert read > set(short)
+    assert not [start for start in read - set(short) if "+" in start]
 
 
 @pytest.mark.parametrize(
