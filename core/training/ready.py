@@ -10,7 +10,7 @@ from functools import cache
 from core.settings import ASSETS
 from core.training.language import sentences
 from core.training.recipes import recipes
-from core.training.setup import Setup
+from core.training.setup import STEPS, Setup
 
 _TEXTS = ASSETS / "training"
 
@@ -20,6 +20,8 @@ class Ready:
     text: Callable[[], str]
     opens_with: Setup
     """What learns it well within a minute or two."""
+    steps: int = STEPS
+    """After which it is learned."""
 
 
 def stories(without: str = "") -> str:
@@ -34,8 +36,8 @@ def stories(without: str = "") -> str:
 
 
 def sums() -> str:
-    """Each sum of two numbers below 100 once, in random order: ``47+8=55``."""
-    lines = [f"{a}+{b}={a + b}" for a in range(100) for b in range(100)]
+    """Each sum of two numbers below 100 once, in random order, with as many digits in all: ``47+08=055``."""
+    lines = [f"{a:02}+{b:02}={a + b:03}" for a in range(100) for b in range(100)]
     random.Random(0).shuffle(lines)
     return "\n".join(lines)
 
@@ -49,10 +51,10 @@ def openings() -> str:
 
 READY: Mapping[str, Ready] = {
     "stories": Ready(stories, Setup()),
-    "recipes": Ready(recipes, Setup()),
-    "language": Ready(sentences, Setup()),
-    "openings": Ready(openings, Setup()),
-    "sums": Ready(sums, Setup(units="characters", layers=2, width=64, context=32)),
+    "recipes": Ready(recipes, Setup(layers=2, width=64, context=128)),
+    "language": Ready(sentences, Setup(layers=2, width=64)),
+    "openings": Ready(openings, Setup(layers=2, width=64)),
+    "sums": Ready(sums, Setup(units="characters", layers=2, width=64, context=32), 5 * STEPS),
 }
 
 
