@@ -146,10 +146,9 @@ POOR = 0.25
 """What Web Vitals call poor. These pages have at most 0.1 on a busy machine; not held steady, 0.7."""
 
 
-@pytest.mark.parametrize("path", ["/catalogue?tab=parameters", "/catalogue?tab=models", "/catalogue"])
-def test_nothing_jumps_while_a_page_loads(visitor: Visitor, path: str) -> None:
-    page = visitor.arrive(path)
-    visitor.settle()
+def test_nothing_jumps_while_a_page_loads(visitor: Visitor) -> None:
+    """Every section, on a telephone too: ``tests/nightly/test_axe.py``."""
+    page = visitor.arrive("/catalogue?tab=parameters")
     assert page.evaluate(SHIFTS) < POOR
 
 
@@ -233,19 +232,16 @@ def test_a_screen_reader_hears_what_the_picture_shows_while_the_menu_is_closed(v
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "/attention?tab=heads&model=dir-tiny-bert",
-        "/objectives?tab=masks",
-        "/catalogue?tab=sizes",
-        "/catalogue?tab=timeline",
-        "/catalogue?tab=trees",
-        "/generation?tab=cache",
-    ],
+    "path", ["/attention?tab=heads&model=dir-tiny-bert", "/objectives?tab=masks", "/catalogue?tab=sizes"]
 )
 def test_a_section_can_be_read_from_the_last_row(visitor: Visitor, path: str) -> None:
+    """A map, a board and bars; every section is in ``tests/nightly/test_axe.py``."""
+    can_be_read_from_the_last_row(visitor, path)
+
+
+def can_be_read_from_the_last_row(visitor: Visitor, path: str) -> None:
+    """In large type, with the picture at the top."""
     page = visitor.open(f"{path}&present=1")
-    visitor.settle()
     assert page.evaluate(HALL) == []
     picture = page.locator(".js-plotly-plot, .st-key-atlas-tall, .st-key-atlas-board").first.bounding_box()
     assert picture is not None

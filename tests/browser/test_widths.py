@@ -22,6 +22,8 @@ PICTURES = (
     *("/training?tab=train", "/vectors"),
 )
 """The main views, which begin with a picture; every section is in ``tests/nightly/test_axe.py``."""
+READ = ("/", "/encoder", "/attention", "/catalogue", "/lessons", "/tokenizers")
+"""A page of each kind, on which axe-core looks; every section is in ``tests/nightly/test_axe.py``."""
 VIEWS = ("/encoder?facts=open", "/decoder?system=gpt-3&tab=tree", "/catalogue?tab=table&pins=bert,gpt-2")
 """What only a link opens, where a page is widest; every section is in ``tests/nightly/test_axe.py``."""
 SECTIONS = [content("branch", section).title for section in ("demo", "tree")]
@@ -85,7 +87,7 @@ def test_a_page_can_be_used_begins_with_its_picture_and_never_scrolls_sideways(v
     assert page.get_by_test_id("stAlertContentError").count() == 0
     if path in PICTURES:
         has_its_picture_first(visitor)
-    if path in PATHS.values():  # every section, in both themes and on a telephone too: tests/nightly/test_axe.py
+    if path in READ:  # every section, in both themes and on a telephone too: tests/nightly/test_axe.py
         assert findings(page) == []
     fits(visitor, *(SECTIONS if name in BRANCHES else ()))  # ends with a telephone
     if path in PICTURES:

@@ -13,7 +13,7 @@ from core.ui.section import pages
 from tests.browser.axe import findings
 from tests.browser.conftest import LAPTOP, TELEPHONE, WAIT_MS, Tab, new_tab, running_app, visiting
 from tests.browser.picture import first_picture
-from tests.browser.test_frame import HALL, POOR, SHIFTS
+from tests.browser.test_frame import HALL, POOR, SHIFTS, can_be_read_from_the_last_row
 from tests.browser.test_widths import TROUBLE
 
 SECTIONS = [(page.slug, section.slug) for page in pages().values() for section in page.sections]
@@ -67,6 +67,13 @@ def test_a_section_can_be_read_from_the_last_row(themed: Tab, address: str, page
         if page != "transformer":  # drawn whole
             assert shown.evaluate(HALL) == []
         shown.wait_for_function(f"() => !({TROUBLE})([]).length")
+
+
+@pytest.mark.parametrize("path", ["/catalogue?tab=timeline", "/catalogue?tab=trees", "/generation?tab=cache"])
+def test_a_presented_picture_stands_at_the_top(themed: Tab, address: str, path: str) -> None:
+    themed.page.set_viewport_size(LAPTOP)
+    with visiting(themed, address) as person:
+        can_be_read_from_the_last_row(person, path)
 
 
 @pytest.mark.parametrize("size", [LAPTOP, TELEPHONE], ids=["desk", "telephone"])

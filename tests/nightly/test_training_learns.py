@@ -16,6 +16,7 @@ import pytest
 from lab import recipe as recipes
 from lab.train import CURVE, Trainer
 from tests import runs, tinyrecipes
+from tests.unit.test_induction import learns_to_copy
 
 GROWN = {"minilm", "atlas-bert2bert"}
 """They start from a model that learned as much of the tiny corpus as there is to learn, or hold most of it fixed."""
@@ -24,6 +25,11 @@ GROWN = {"minilm", "atlas-bert2bert"}
 RANDOM = {"atlas-bert-pairs", "atlas-albert-pairs"}
 RANDOM |= {"atlas-bert-spans", "atlas-bert-unified", "atlas-bert-orders"}
 """Their encoders are frozen: a random one tells its head nothing, and a random head cannot be read."""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_two_layers_learn_to_copy_from_other_weights(seed: int) -> None:
+    assert learns_to_copy(seed)
 
 
 @pytest.mark.parametrize("name", sorted({*recipes.available()} - RANDOM))

@@ -15,9 +15,10 @@ def test_a_press_keeps_what_was_typed(view: str, traveller: Visitor) -> None:
     presses(traveller, view, WAITS)
 
 
+@pytest.mark.parametrize("who", ["traveller", "toucher"])
 @pytest.mark.parametrize("view", ["encoder?model=dir-tiny-bert&text=", "tokenizers?text="])
-def test_back_keeps_what_was_typed(view: str, traveller: Visitor) -> None:
-    backs(traveller, view, WAITS)
+def test_back_keeps_what_was_typed(view: str, who: str, request: pytest.FixtureRequest) -> None:
+    backs(request.getfixturevalue(who), view, WAITS)
 
 
 def test_a_tap_keeps_what_was_typed(toucher: Visitor) -> None:

@@ -124,7 +124,8 @@ def test_the_run_that_has_computed_least_is_next_until_another_has_waited_long(
     assert order == ["light", *following]
 
 
-def test_a_run_ends_at_its_next_step_and_in_the_queue() -> None:
+def test_a_run_ends_at_its_next_step_and_in_the_queue(clock: list[float]) -> None:
+    """By a clock that stands still: by one that goes on, a busy machine would let the other have the turn."""
     turns, gone = Turns(1), threading.Event()
     ended: list[str] = []
 
