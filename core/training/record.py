@@ -1,6 +1,6 @@
 """The trainings that the page opens with, stored in ``assets/measured/training.json`` by ``python -m lab scratch``.
 
-They are those of the default setup on each ready text; a test computes the first of their numbers again.
+They are those of each ready text with the setup that it opens with; a test computes the first of their numbers again.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ LAYERS, WIDTHS, HEADS, CONTEXTS = (1, 2, 3, 4, 6), (32, 64, 96, 128, 192), (1, 2
 BUCKETS = 32
 """Of T5's relative positions, in each of its stacks."""
 RATES = (0.0003, 0.001, 0.003, 0.01)
-RATE = 0.003
+LEARNING_RATE = 0.003
 STEPS = 400
 """Of one training, and of each time that it goes on."""
 TOKENS = 1_024

@@ -35,6 +35,7 @@ Lazy = str | bytes | Callable[[], str | bytes]
 _KINDS = {
     "CSV": ("csv", "text/csv"),
     "HTML": ("html", "text/html"),
+    "ZIP": ("zip", "application/zip"),
 }
 """The suffix and the MIME type of each kind of file."""
 

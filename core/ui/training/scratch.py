@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,8 +17,8 @@ from core.figures.lines import Line, line_alt, line_chart
 from core.settings import settings
 from core.table import Table
 from core.training import record
-from core.training import setup as usual
 from core.training.counts import bits_per_byte
+from core.training.queue import places
 from core.training.ready import READY, ready
 from core.training.sample import Parts
 from core.training.setup import (
@@ -25,6 +26,7 @@ from core.training.setup import (
     ENTRIES,
     HEADS,
     LAYERS,
+    LEARNING_RATE,
     RATES,
     STEPS,
     WIDTHS,
@@ -36,6 +38,7 @@ from core.training.setup import (
 )
 from core.training.text import Corpus, count_bytes, read_upload, split
 from core.ui.demos.demo import paragraph, underlined
+from core.ui.export import download
 from core.ui.job import Job, job
 from core.ui.links import page_link
 from core.ui.own import show
@@ -60,7 +63,7 @@ DEPTH, PARTS, WIDTH, CONTEXT, RATE = (
         ("parts", "Heads", HEADS, Setup().heads),
         ("wide", "Width", WIDTHS, Setup().width),
         ("context", "Context, tokens", CONTEXTS, Setup().context),
-        ("speed", "Learning rate", RATES, usual.RATE),
+        ("speed", "Learning rate", RATES, LEARNING_RATE),
     )
 )
 SEED = Seed()
@@ -76,8 +79,18 @@ def scratch(view: View) -> None:
     with view.controls():
         name = FROM.with_(options=front["texts"]).draw(state)
         objective: Objective = OBJECTIVE.with_(options=front["objectives"]).draw(state)  # type: ignore[assignment]
-        units = UNITS.with_(options=front["units"])
-        values = settings_menu(state, units, DEPTH, PARTS, WIDTH, CONTEXT, RATE, SEED.box)
+        usual = READY[name].opens_with if name in READY else Setup()
+        sizes = [
+            control.with_(default=f"{size}")
+            for control, size in (
+                (DEPTH, usual.layers),
+                (PARTS, usual.heads),
+                (WIDTH, usual.width),
+                (CONTEXT, usual.context),
+            )
+        ]
+        units = UNITS.with_(options=front["units"], default=usual.units)
+        values = settings_menu(state, units, *sizes, RATE, SEED.box)
         button = st.empty()
     raw = ready(name) if name in READY else _own(view)
     of_tokens: Units = values[UNITS.name]
@@ -95,7 +108,7 @@ def scratch(view: View) -> None:
             held_out=f"{count_bytes(corpus.held_out) / 1_000:,.0f}",
         )
     _train(view, watched, training, corpus, setup, float(values[RATE.name]), button, status, picture)
-    recorded = None if training or setup != Setup() else record.stored(name)
+    recorded = None if training or name not in READY or setup != usual else record.stored(name)
     with picture.container():
         if training:
             _draw(view, training.points, training.samples, corpus, setup)
@@ -106,7 +119,7 @@ def scratch(view: View) -> None:
         else:
             view.say("Not yet")
     if training:
-        _onward(view, setup)
+        _onward(view, training, setup)
     view.say("Why")
     view.try_and_notice()
     view.how_it_works(notes=["Misreading"])
@@ -157,17 +170,23 @@ def _train(
 
     with status:
         view.note("Begins")
-    training = training or New(corpus, setup)
-    end = training.step + left
-    for checkpoint in training.states(left, rate, own.YOURS, view.words.label("yours")):
-        watched.part = checkpoint.spec.location
-        show(own.YOURS, watched.part)
-        if watched.due(PAUSE):
-            with status:
-                view.note("Going", step=training.step, end=end, seconds=f"{training.seconds:.0f}")
-            with picture.container():
-                _draw(view, training.points, training.samples, corpus, setup, growing=True)
-                _heads(view, training, growing=True)
+
+    def wait(ahead: int) -> None:
+        with status:
+            view.note("Waits" if ahead else "Begins", ahead=ahead)
+
+    with places.take(wait):
+        training = training or New(corpus, setup)
+        end = training.step + left
+        for checkpoint in training.states(left, rate, own.YOURS, view.words.label("yours")):
+            watched.part = checkpoint.spec.location
+            show(own.YOURS, watched.part)
+            if watched.due(PAUSE):
+                with status:
+                    view.note("Going", step=training.step, end=end, seconds=f"{training.seconds:.0f}")
+                with picture.container():
+                    _draw(view, training.points, training.samples, corpus, setup, growing=True)
+                    _heads(view, training, growing=True)
     watched.going = False
     st.rerun()  # for the button, which says what is next, and for what stands above
 
@@ -249,11 +268,18 @@ def _heads(view: View, training: Training, *, growing: bool = False) -> None:
         Panel("heads", title, figure, alt, heading=True).draw(view.state)
 
 
-def _onward(view: View, setup: Setup) -> None:
-    """Links to the views that show the visitor's model."""
+def _onward(view: View, training: Training, setup: Setup) -> None:
+    """Links to the views that show the visitor's model, and its file."""
     view.say("Onward")
+    download("ZIP", partial(_zipped, training), "trained-model", view.state.key("zip"), of=view.words.label("zip"))
     for page, query in view.words.front["onward"][setup.objective].items():
         page_link(page, view.words.front["pages"][page], {**query, "model": own.YOURS}, icon=":material/arrow_forward:")
+
+
+def _zipped(training: Training) -> bytes:
+    from core.training.download import zipped
+
+    return zipped(training)
 
 
 SCRATCH = Section("scratch", scratch, PARAMS)
