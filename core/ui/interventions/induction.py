@@ -150,7 +150,7 @@ def _curves(view: View, runs: Runs, setup: Setup, *, growing: bool) -> None:
         rows = tuple((line.name, *at) for line in lines for at in zip(line.positions, line.values, strict=True))
         with column:
             if growing:
-                done = sum(run.step for run in runs.values())
+                done = sum(len(run.steps) for run in runs.values())  # a training begins with a measurement, too
                 chart(figure, key=view.state.key(f"growing.{slug}.{setup}.{done}"), alt=alt)
             else:
                 Panel(slug, label, figure, alt, Table(("line", "step", label), rows)).draw(view.state)
