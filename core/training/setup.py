@@ -19,7 +19,7 @@ BUCKETS = 32
 """Of T5's relative positions, in each of its stacks."""
 RATES = (0.0003, 0.001, 0.003, 0.01)
 LEARNING_RATE = 0.003
-STEPS = 400
+STEPS = 600
 """Of one training, and of each time that it goes on."""
 TOKENS = 1_024
 """In one step: as many rows as hold them."""

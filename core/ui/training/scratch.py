@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
 PAUSE = 0.3
 """Seconds between two drawings of the growing picture, and as many more for each visitor who waits."""
-FROM = Choice(name="from", label="Text", options={}, width=225, hide_label=True)
+FROM = Choice(name="from", label="Text", options={}, width=205, hide_label=True)
 PASTED = Text(name="pasted", label="Your text", height=150)
-OBJECTIVE = Choice(name="objective", label="Objective", options={}, width=165, hide_label=True)
+OBJECTIVE = Choice(name="objective", label="Objective", options={}, width=160, hide_label=True)
 UNITS = Choice(name="units", label="Tokens", options={}, default="bpe", style="row")
 DEPTH, PARTS, WIDTH, CONTEXT, RATE = (
     Choice(name=name, label=label, options={f"{n}": f"{n}" for n in offered}, default=f"{usual}", style="row")
@@ -70,7 +70,7 @@ SEED = Seed()
 PARAMS = (FROM, PASTED, OBJECTIVE, UNITS, DEPTH, PARTS, WIDTH, CONTEXT, RATE, SEED)
 _WORDS, _CHARACTERS = 8, 40
 """Of the held-out line whose attention is shown, at most."""
-_SAMPLES = 5
+_SAMPLES = 4
 
 
 def scratch(view: View) -> None:
@@ -223,7 +223,7 @@ def _draw(
         width=3,
         xaxis={"range": [0, end]},
         yaxis={"range": [0, min(top, 9.0)]},
-        height=340,
+        height=400,
         theme=look,
     )
     alt = line_alt(lines, label, [], words.label("step"))
