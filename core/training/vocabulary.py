@@ -48,6 +48,13 @@ def wrapped(tokenizer: Tokenizer, setup: Setup) -> transformers.PreTrainedTokeni
     )
 
 
+def entries(lines: tuple[str, ...], setup: Setup) -> int:
+    """How many entries :func:`learn` gives a tokenizer; of BPE at most."""
+    special = len(_SPECIAL[setup.objective]) + len(_sentinels(setup))
+    characters = min(len(set().union(*lines)), _MOST_CHARACTERS)
+    return {"bpe": ENTRIES, "bytes": 256 + special, "characters": characters + special}[setup.units]
+
+
 def _sentinels(setup: Setup) -> list[str]:
     return [f"<extra_id_{number}>" for number in range(SENTINELS)] if setup.objective == "spans" else []
 

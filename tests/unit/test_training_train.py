@@ -13,6 +13,7 @@ from core.training.ready import ready
 from core.training.setup import Objective, Setup, Units, parameters
 from core.training.text import Corpus, split
 from core.training.train import EVERY, Training
+from core.training.vocabulary import entries
 
 OBJECTIVES: tuple[Objective, ...] = ("next", "masked", "spans")
 UNITS: tuple[Units, ...] = ("characters", "bytes", "bpe")
@@ -28,6 +29,7 @@ def corpus() -> Corpus:
 def test_every_model_is_counted_trained_and_shown(corpus: Corpus, objective: Objective, units: Units) -> None:
     training = Training(corpus, Setup(objective, units, **SMALL))  # type: ignore[arg-type]
     assert training.parameters == parameters(training.setup, training.entries)
+    assert training.entries == entries(corpus.train, training.setup)
     points = list(training.run(EVERY + 1, 0.01))
     assert [point.step for point in points] == [0, EVERY, EVERY + 1]
     assert points[-1].held_out < points[0].held_out

@@ -23,7 +23,6 @@ from core.training.ready import READY, ready
 from core.training.sample import Parts
 from core.training.setup import (
     CONTEXTS,
-    ENTRIES,
     HEADS,
     LAYERS,
     LEARNING_RATE,
@@ -37,6 +36,7 @@ from core.training.setup import (
     parameters,
 )
 from core.training.text import Corpus, count_bytes, read_upload, split
+from core.training.vocabulary import entries
 from core.ui.demos.demo import paragraph, underlined
 from core.ui.export import download
 from core.ui.job import Job, job
@@ -103,7 +103,7 @@ def scratch(view: View) -> None:
     with status:
         view.note(
             "Status",
-            parameters=f"{parameters(setup, training.entries if training else ENTRIES):,}",
+            parameters=f"{parameters(setup, training.entries if training else entries(corpus.train, setup)):,}",
             read=f"{corpus.size / 1_000:,.0f}",
             held_out=f"{count_bytes(corpus.held_out) / 1_000:,.0f}",
         )
