@@ -54,7 +54,7 @@ READY: Mapping[str, Ready] = {
     "recipes": Ready(recipes, Setup(layers=2, width=64, context=128)),
     "language": Ready(sentences, Setup(layers=2, width=64)),
     "openings": Ready(openings, Setup(layers=2, width=64)),
-    "sums": Ready(sums, Setup(units="characters", layers=2, width=64, context=32), 5 * STEPS),
+    "sums": Ready(sums, Setup(units="characters", layers=2, width=64, context=32), 2_000),
 }
 
 

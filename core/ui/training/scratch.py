@@ -107,14 +107,15 @@ def scratch(view: View) -> None:
             read=f"{corpus.size / 1_000:,.0f}",
             held_out=f"{count_bytes(corpus.held_out) / 1_000:,.0f}",
         )
-    _train(view, watched, training, corpus, setup, float(values[RATE.name]), button, status, picture)
+    steps = READY[name].steps if name in READY else STEPS
+    _train(view, watched, training, corpus, setup, steps, float(values[RATE.name]), button, status, picture)
     recorded = None if training or name not in READY or setup != usual else record.stored(name)
     with picture.container():
         if training:
-            _draw(view, training.points, training.samples, corpus, setup)
+            _draw(view, training.points, training.samples, corpus, steps)
             _heads(view, training)
         elif recorded:
-            _draw(view, recorded.points, recorded.samples, corpus, setup)
+            _draw(view, recorded.points, recorded.samples, corpus, steps)
             view.note("Recorded", seconds=f"{recorded.points[-1].seconds:.0f}")
         else:
             view.say("Not yet")
@@ -156,14 +157,15 @@ def _train(
     training: Training | None,
     corpus: Corpus,
     setup: Setup,
+    steps: int,
     rate: float,
     button: DeltaGenerator,
     status: DeltaGenerator,
     picture: DeltaGenerator,
 ) -> None:
     """The button, and after a click the training, drawn while it goes on."""
-    left = STEPS - (training.step if training else 0) % STEPS
-    label = "train-here" if training is None else "longer" if left == STEPS else "continue"
+    left = steps - (training.step if training else 0) % steps
+    label = "train-here" if training is None else "longer" if left == steps else "continue"
     if not watched.goes(button, view.words.label(label)):
         return
     from core.training.train import Training as New
@@ -185,7 +187,7 @@ def _train(
                 with status:
                     view.note("Going", step=training.step, end=end, seconds=f"{training.seconds:.0f}")
                 with picture.container():
-                    _draw(view, training.points, training.samples, corpus, setup, growing=True)
+                    _draw(view, training.points, training.samples, corpus, steps, growing=True)
                     _heads(view, training, growing=True)
     watched.going = False
     st.rerun()  # for the button, which says what is next, and for what stands above
@@ -196,19 +198,19 @@ def _draw(
     points: Sequence[Point],
     samples: Sequence[tuple[int, Parts]],
     corpus: Corpus,
-    setup: Setup,
+    steps: int,
     *,
     growing: bool = False,
 ) -> None:
     """The loss beside what the model says."""
     look, words = theme(), view.words
-    steps = [point.step for point in points]
+    at = [point.step for point in points]
     color = accent("decoder")
     lines = [
-        Line(words.label("train"), steps, [point.train for point in points], look.muted, "dash"),
-        Line(words.label("held-out"), steps, [point.held_out for point in points], color),
+        Line(words.label("train"), at, [point.train for point in points], look.muted, "dash"),
+        Line(words.label("held-out"), at, [point.held_out for point in points], color),
     ]
-    end = max(STEPS, steps[-1])
+    end = max(steps, at[-1])
     for order, dash in ((2, "dot"), (5, "longdash")):
         counted = _counted(corpus)[order - 1]
         lines.append(Line(words.label(f"counted-{order}"), [0, end], [counted] * 2, look.ink, dash))
