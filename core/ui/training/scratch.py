@@ -244,13 +244,12 @@ def _draw(
 
 
 def chosen_samples(samples: Sequence[tuple[int, Parts]]) -> list[tuple[int, Parts]]:
-    """The first, the last and those between at about a third of the steps of the next."""
-    chosen, bound = list(samples[-1:]), 0.0
-    for step, parts in reversed(samples[:-1]):
-        bound = chosen[-1][0] / 2.5
-        if step <= bound and len(chosen) < _SAMPLES:
-            chosen.append((step, parts))
-    return chosen[::-1]
+    """The first, the last, and of those between each with less than half the steps of the next."""
+    chosen = list(samples[-1:])
+    for at in reversed(samples[1:-1]):
+        if at[0] <= chosen[-1][0] / 2.5 and len(chosen) < _SAMPLES - 1:
+            chosen.append(at)
+    return [*samples[: len(samples) > 1], *reversed(chosen)]
 
 
 def _heads(view: View, training: Training, *, growing: bool = False) -> None:
