@@ -156,6 +156,18 @@ def probes(
 
 
 @app.command()
+def features(
+    slug: Annotated[str, typer.Argument(help="A decoder of whole books, for example atlas-gpt-2.")],
+    corpus: Annotated[Path, typer.Option(help="The folder of the corpus.", exists=True, file_okay=False)],
+    output: Annotated[Path | None, typer.Option(help="Output folder instead of assets/features.")] = None,
+) -> None:
+    """Train a sparse autoencoder of what a layer leaves, and measure it: features, their top texts, and the loss."""
+    from lab.features import cli_features
+
+    cli_features(slug, corpus, output)
+
+
+@app.command()
 def study(
     name: Annotated[
         str | None, typer.Argument(help="A study of the page Experiments; without one, all are listed.")

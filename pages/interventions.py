@@ -3,6 +3,7 @@
 from core.ui.interventions.ablation import ABLATION
 from core.ui.interventions.attribution import ATTRIBUTION
 from core.ui.interventions.breaking import BREAKING
+from core.ui.interventions.features import FEATURES
 from core.ui.interventions.induction import INDUCTION
 from core.ui.interventions.lens import LENS
 from core.ui.interventions.patching import PATCHING
@@ -15,7 +16,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "interventions",
-    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS, SINKS, STEERING, PROBES, INDUCTION),
+    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS, SINKS, STEERING, PROBES, FEATURES, INDUCTION),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

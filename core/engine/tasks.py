@@ -22,6 +22,7 @@ from core.checkpoints.spec import Part
 from core.efficiency.buckets import compute_buckets
 from core.interventions.attribution import attribute
 from core.interventions.breaking import break_part, part_losses
+from core.interventions.features import read_features, switch_off, top_texts
 from core.interventions.patching import patch_cell, patch_grid
 from core.interventions.sinks import sinks
 from core.interventions.steering import steer, sweep
@@ -97,6 +98,7 @@ TASKS = {
         (capture, read_masked_word, word_attention, generate_answer, maps_over_words),
         (ablate_heads, rank_heads, rank_layers, score_components, predict_without_components),
         (patch_grid, patch_cell, attribute, break_part, part_losses, sinks, steer, sweep),
+        (read_features, top_texts, switch_off),
         (overview, block, predictions_by_layer, trajectory),
         (fill_mask, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),
         (generate, steps_along, steps_in_batch, tree, align, rewrite, translate_along),

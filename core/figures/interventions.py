@@ -79,6 +79,30 @@ def patch_map(
     )
 
 
+def feature_map(
+    activations: NDArray[np.float32],
+    features: Sequence[str],
+    tokens: Sequence[str],
+    selected: tuple[int, int] | None,
+    *,
+    theme: Theme,
+) -> go.Figure:
+    """(F, n) activations, features down and tokens across; clickable, the selected cell framed."""
+    return heat_map(
+        np.round(activations, 2),
+        named([cut(name, 34) for name in features]),
+        named([cut(token, 12) for token in tokens], tickangle=-60),
+        theme,
+        xgap=2,
+        ygap=2,
+        colorbar="activation",
+        hovertemplate="feature %{y}<br>%{x}: %{z:.1f}<extra></extra>",
+        clickable=True,
+        selected=selected,
+        height=150 + 28 * len(features),
+    )
+
+
 def share_bars(parts: Sequence[str], shares: Sequence[float], total: float, *, theme: Theme) -> go.Figure:
     """A bar for each part, to the right above zero and to the left below, and their sum below them."""
     values = [*shares, total]

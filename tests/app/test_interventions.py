@@ -236,3 +236,26 @@ def test_probes_show_what_a_layer_tells_and_name_models_without_any() -> None:
     assert "Which word is it?" in shown(page(tab="probes", probe="identity"))
     assert "No probes are stored for this model" in shown(page(tab="probes", model="atlas-adapter-bert"))
     assert "There is no text" in page(tab="probes", tagged="").warning[0].value
+
+
+def test_features_open_with_the_next_token_and_say_what_a_reader_made_of_one() -> None:
+    at = page(tab="features")
+    assert not at.warning
+    assert widget(at.selectbox, "Live model").value == "atlas-gpt-2"
+    assert "No reader has named it." in shown(at)
+    assert re.search(r"changes the next token by \*\*\d\.\d{3} bits\*\*", shown(at))
+    assert html_of(at).count("<mark") == 8
+    assert "who" in html_of(at)
+    named, failed = (page(tab="features", feature=f"{feature}.2") for feature in (1269, 89))
+    assert "Feature 1269: the word after had or have" in [heading.value for heading in named.subheader]
+    assert "Its name told of 13 of 16 unseen texts whether it is active." in shown(named)
+    assert "the best guess was right on 10 of 16 unseen texts" in shown(failed)
+    other = page(tab="features", feature="0.3", told="<b>Once</b> upon a time")
+    assert not other.warning
+    assert "Feature 0" in [heading.value for heading in other.subheader]
+    assert "After “" in " ".join(heading.value for heading in other.subheader)
+    assert "features count from 0 to 2,047, tokens of this text from 1 to" in shown(
+        page(tab="features", feature="0.99")
+    )
+    assert "features count from 0 to 2,047" in shown(page(tab="features", feature="5000.1"))
+    assert "“Live model” cannot be “minilm”" in shown(page(tab="features", model="minilm", told="The sea."))
