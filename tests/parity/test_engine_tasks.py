@@ -52,6 +52,9 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "interventions.attribution.attribute": ("atlas-gpt-2", lambda _: (SENTENCE,)),
     "interventions.breaking.break_part": ("atlas-byt5", lambda _: ("The cat sat.", "norm")),  # which overflows
     "interventions.breaking.part_losses": ("atlas-electra", lambda _: ()),
+    "interventions.features.read_features": ("atlas-gpt-2", lambda _: (SENTENCE,)),
+    "interventions.features.switch_off": ("atlas-gpt-2", lambda _: (SENTENCE, 7, 2)),
+    "interventions.features.top_texts": ("atlas-gpt-2", lambda _: (7,)),
     "interventions.patching.patch_cell": ("minilm", lambda _: (*PAIR, "resid", "encoder", Cell(3, 2))),
     "interventions.patching.patch_grid": ("minilm", lambda _: PAIR),
     "interventions.sinks.sinks": ("minilm", lambda _: (SENTENCE,)),

@@ -26,7 +26,7 @@ from core.interventions.features import (
 from tests.library import library_model
 
 SLUG = "atlas-gpt-2"
-TEXT = "The girl who lived there asked who had come, and thanked the old king."
+TEXT = "The girl who lived there asked who had come, and thanked the king."
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_a_third_of_twenty_features_has_a_name() -> None:
     [
         ("atlas-llama", 0, 0, "No features are stored for Atlas Llama"),
         (SLUG, 9_999, 0, "There is no feature 9,999: they count from 0 to 2,047"),
-        (SLUG, 0, 99, "This text has 16 tokens, not 100"),
+        (SLUG, 0, 99, "This text has 15 tokens, not 100"),
     ],
 )
 def test_what_has_no_feature_is_said(slug: str, feature: int, position: int, words: str) -> None:

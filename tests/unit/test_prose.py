@@ -33,7 +33,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "attention/roles": ("Best", "Sentence", "Arcs"),
     "attention/heads": ("About", "Not computed"),
     "interventions/break": ("Change", "Control", "Loss", "Why"),
-    "interventions/features": ("Explained", "Judged", "Failed", "Not judged", "Changed"),
+    "interventions/features": ("Explained", "Judged", "Changed"),
     "interventions/induction": ("Copied", "Predictions", "Why"),
     "interventions/lens": ("Source",),
     "interventions/off": ("Bars", "Sharp"),

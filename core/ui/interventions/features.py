@@ -214,9 +214,9 @@ def _texts(texts: tuple[Text, ...], feature: int, known: Measured, view: View) -
         )
     )
     if judged:
-        view.note("Judged" if judged.named else "Failed", right=judged.right, shown=SHOWN)
+        view.note("Judged: named" if judged.named else "Judged: not named", right=judged.right, shown=SHOWN)
     else:
-        view.note("Not judged")
+        view.note("Judged: not drawn")
     columns = {
         "activation": [round(text.activation, 1) for text in texts],
         "before": [text.before for text in texts],
