@@ -187,7 +187,8 @@ def top_texts(checkpoint: Checkpoint, feature: int) -> tuple[Text, ...]:
     ):
         if activation:
             read = [i for i in ids if i >= 0]
-            before, token, after = (decode(part, skip_special_tokens=True) for part in (read[:at], [read[at]], read[at + 1 :]))
+            parts = (read[:at], [read[at]], read[at + 1 :])
+            before, token, after = (decode(part, skip_special_tokens=True) for part in parts)
             texts.append(Text(before, token, after, activation))
     return tuple(texts)
 

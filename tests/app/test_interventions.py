@@ -242,7 +242,7 @@ def test_features_open_with_the_next_token_and_say_what_a_reader_made_of_one() -
     at = page(tab="features")
     assert not at.warning
     assert widget(at.selectbox, "Live model").value == "atlas-gpt-2"
-    assert "No reader has named it." in shown(at)
+    assert "Not among the twenty judged." in shown(at)
     assert re.search(r"changes the next token by \*\*\d\.\d{3} bits\*\*", shown(at))
     assert html_of(at).count("<mark") == 8
     assert "who" in html_of(at)
