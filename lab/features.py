@@ -95,8 +95,8 @@ def learn(
     """An autoencoder of states (N, w)."""
     random = np.random.default_rng(0)
     width = states.shape[1]
-    some = random.choice(len(states), min(50_000, len(states)), replace=False)
-    some = torch.from_numpy(states[np.sort(some)]).float()
+    drawn = random.choice(len(states), min(50_000, len(states)), replace=False)
+    some = torch.from_numpy(states[np.sort(drawn)]).float()
     center = some.mean(0)
     scale = float((some - center).pow(2).mean().sqrt())
     directions = torch.randn(features, width, generator=torch.Generator().manual_seed(0))

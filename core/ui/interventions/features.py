@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -143,7 +145,7 @@ def _map(
     rows, columns = found.activations.shape
     names, listed = [_name(row, known) for row in found.features], list(found.features)
     selected = (listed.index(feature), token) if feature in listed else None
-    table = {
+    table: dict[str, Sequence[Any]] = {
         "feature": [row for row in listed for _ in found.tokens],
         "token": list(found.tokens) * rows,
         "activation": np.round(found.activations, 2).ravel().tolist(),
@@ -217,7 +219,7 @@ def _texts(texts: tuple[Text, ...], feature: int, known: Measured, view: View) -
         view.note("Judged: named" if judged.named else "Judged: not named", right=judged.right, shown=SHOWN)
     else:
         view.note("Judged: not drawn")
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "activation": [round(text.activation, 1) for text in texts],
         "before": [text.before for text in texts],
         "token": [text.token for text in texts],
