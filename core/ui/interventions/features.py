@@ -99,7 +99,7 @@ def _how(known: Measured, width: int, view: View) -> None:
 
 def _judged(known: Measured, view: View) -> None:
     """Offer what a reader made of the features drawn at random."""
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "feature": [judged.feature for judged in known.judged],
         "best name": [judged.name for judged in known.judged],
         f"right, of {SHOWN}": [judged.right for judged in known.judged],
