@@ -61,13 +61,19 @@ class Attribution:
 
 
 def attribute(
-    checkpoint: Checkpoint, text: str, answers: tuple[str, str] = ("", ""), task: str | None = None, step: int = 0
+    checkpoint: Checkpoint,
+    text: str,
+    answers: tuple[str, str] = ("", ""),
+    task: str | None = None,
+    step: int = 0,
+    beside: str = "",
 ) -> Attribution:
     """The share of each part in the logit difference of two answers.
 
     Args:
-        answers: a word each; empty for the most probable one, and for the next most probable.
+        answers: a word each; empty for the most probable one, and for that to ``beside`` or the next most probable.
         task, step: as for `core.language.makers.inputs`.
+        beside: another text, whose most probable answer is subtracted if it is another one.
 
     Raises:
         InputUnusable: an answer that is no token, or an architecture whose parts do not sum to its logits here.
@@ -76,11 +82,17 @@ def attribute(
     question = inputs(checkpoint, text, task, step)
     stack = stacks(checkpoint)[-1]
     layers = plan_of(checkpoint).layers.get(stack.kind, ())
-    if stack.blueprint is None or stack.blueprint.streams > 1 or not layers or not layers[0].names.out or question.task:
-        raise _refused(checkpoint)
+    if question.task:
+        raise _refused(checkpoint, "its head reads the mean of all states")
+    if "query" in checkpoint.spec.family.streams or (stack.blueprint is not None and stack.blueprint.streams > 1):
+        raise _refused(checkpoint, "its layers carry two streams")
+    if stack.blueprint is None or not layers or not layers[0].names.out:
+        raise _refused(checkpoint, "the Atlas does not know its layers")
     asked = ask(question, keep=KEEP)
     logs = asked.logs[0]
     ranked = logs.topk(2).indices.tolist()
+    if beside:
+        ranked.insert(1, int(ask(inputs(checkpoint, beside, task, step)).logs[0].argmax()))
     first = answer_id(question, answers[0]) if answers[0].strip() else ranked[0]
     second = answer_id(question, answers[1]) if answers[1].strip() else next(i for i in ranked if i != first)
     if first == second:
@@ -98,15 +110,15 @@ def attribute(
         for (source, layer, head), value in zip(written.names, (shares[:, 0] - shares[:, 1]).tolist(), strict=True)
     )
     if abs(sum(part.value for part in parts) - total) > NEAR * max(1.0, abs(total)):
-        raise _refused(checkpoint)
+        raise _refused(checkpoint, "its layers or its head do more than is summed")
     answer, other = names(question, (first, second))
     return Attribution(parts, (answer, other), total, labels(question.tokens), question.position)
 
 
-def _refused(checkpoint: Checkpoint) -> InputUnusable:
+def _refused(checkpoint: Checkpoint, reason: str) -> InputUnusable:
     return InputUnusable(
-        f"The parts of {checkpoint.spec.name} do not sum to its logits here: its layers have several streams, or its "
-        "head reads more than one state. Models such as BERT, GPT-2, LLaMA and T5 work."
+        f"The parts of {checkpoint.spec.name} do not sum to its logits here: {reason}. Models such as BERT, GPT-2, "
+        "LLaMA and T5 work."
     )
 
 

@@ -24,6 +24,8 @@ class Pair(BaseModel, frozen=True, extra="forbid"):
     """Of an encoder-decoder: the token of the output, from 0."""
     models: tuple[str, ...] = ()
     """The models whose answers it changes; without any, it is for all."""
+    without: tuple[str, ...] = ()
+    """The models whose answers it does not change, or whose tokens of the two texts differ in number."""
 
 
 @cache
@@ -35,8 +37,7 @@ def _pairs() -> dict[Feature, tuple[Pair, ...]]:
 def pairs_of(spec: CheckpointSpec) -> dict[str, Pair]:
     """The pairs for what a model offers by slug, the one that it opens with first."""
     pairs = [pair for pairs in spec.entries(_pairs()) for pair in pairs]
-    pairs = [pair for pair in pairs if not pair.models or spec.slug in pair.models]
-    for slug in ("attraction", "letter"):
-        if spec.slug in checkpoints.first(f"patching-{slug}"):
-            pairs.sort(key=lambda pair: pair.slug != slug)
+    pairs = [p for p in pairs if spec.slug not in p.without and (not p.models or spec.slug in p.models)]
+    if spec.slug in checkpoints.first("patching-attraction"):
+        pairs.sort(key=lambda pair: pair.slug != "attraction")
     return {pair.slug: pair for pair in pairs}

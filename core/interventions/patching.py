@@ -203,17 +203,15 @@ def kinds_of(checkpoint: Checkpoint) -> tuple[Kind, ...]:
     """Whose states can be patched, the stack that reads the texts first.
 
     Raises:
-        InputUnusable: the states of this architecture are not known, or it has several streams.
+        InputUnusable: the states of this architecture are not known, or it has two streams.
     """
     plan = plan_of(checkpoint)
-    if (
-        not has_blueprint(checkpoint)
-        or "query" in checkpoint.spec.family.streams
-        or has(plan.stacks[0].config, "hashing")
-    ):
+    two = "query" in checkpoint.spec.family.streams or has(plan.stacks[0].config, "hashing")
+    if two or not has_blueprint(checkpoint):
+        reason = "its layers carry two streams" if two else "the Atlas does not know its layers"
         raise InputUnusable(
-            f"The states of {checkpoint.spec.name} cannot be patched here: its layers are not known to the Atlas, or "
-            "carry several streams. Models such as BERT, GPT-2, T5 and BART work."
+            f"The states of {checkpoint.spec.name} cannot be patched here: {reason}. Models such as BERT, GPT-2, T5 "
+            "and BART work."
         )
     return tuple(kind for kind in ("encoder", "decoder", "cross") if kind in plan.layers)
 

@@ -145,7 +145,7 @@ def parse(parameter: Parameter, raw: str, allowed: Collection[str] | None) -> Va
                 raise ValueError(f"at most {most} numbers fit")
             return tuple(_whole(part, 0, high) for part in parts)
         case Words(most=most):
-            words = tuple(dict.fromkeys(raw.split(","))) if raw else ()
+            words = tuple(dict.fromkeys(filter(None, raw.split(","))))
             if len(words) > most:
                 raise ValueError(f"at most {most} words fit")
             unknown = next((word for word in words if allowed is not None and word not in allowed), None)

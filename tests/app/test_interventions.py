@@ -54,6 +54,19 @@ def test_a_link_ablates_heads_and_names_missing_ones(checkpoint_dir: Path) -> No
     assert "Parts ablated: 2." in shown(at)
 
 
+def test_each_text_has_its_own_largest_head_until_one_is_chosen(checkpoint_dir: Path) -> None:
+    at = page(tab="off", model="dir-tiny-bert", asked="The cat [MASK].")
+    for text, largest in (("The cat [MASK].", "e1-1"), ("[MASK] sat on the mat.", "e2-2")):
+        widget(at.text_input, "Text").set_value(text).run()
+        assert f"Largest effect: {largest[1:]}" in [button.label for button in at.button]
+        assert widget(at.multiselect, "Ablated").value == [largest]
+        assert "off" not in at.query_params
+    widget(at.multiselect, "Ablated").set_value(["e1-2"]).run()
+    widget(at.text_input, "Text").set_value("The cat [MASK].").run()
+    assert widget(at.multiselect, "Ablated").value == ["e1-2"]
+    assert at.query_params["off"] == "e1-2"
+
+
 @pytest.mark.usefixtures("open_tables")
 def test_a_model_with_adapters_answers_by_its_task() -> None:
     at = page(tab="off", model="atlas-adapter-bert")
@@ -130,6 +143,18 @@ def test_attribution_shows_the_head_that_wrote_the_answer() -> None:
     assert "The logit of “are” is 5.55 nats above that of “is”, and the bars sum to it." in shown(at)
     assert "Largest share of a head: attention, layer 5, head 4, with 1.36." in shown(at)
     assert "do not sum to its logits here" in shown(page(tab="write", model="atlas-xlnet"))
+
+
+def test_attribution_subtracts_the_answer_to_the_examples_other_text() -> None:
+    at = page(tab="write", model="atlas-t5")
+    assert "The logit of “chat” is 9.36 nats above that of “chien”" in shown(at)
+    assert widget(at.text_input, "Minus the answer").placeholder == "that to “The dog sleeps.”"
+    widget(at.text_input, "Text").set_value("The bird sleeps.").run()
+    assert not at.warning
+    assert widget(at.text_input, "Minus the answer").placeholder == "the next most probable"
+    same = page(tab="write", model="atlas-t5", output="3")  # both texts go on alike: “dort”
+    assert not same.warning
+    assert "above that of" in shown(same)
 
 
 def test_one_part_is_broken_at_a_time() -> None:

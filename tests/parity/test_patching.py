@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -139,4 +140,18 @@ def test_the_first_example_stays_at_its_word_in_every_encoder(slug: str) -> None
 
 def test_examples_of_one_model_are_not_offered_to_others() -> None:
     offered = {slug: [*pairs_of(checkpoints.get(slug))] for slug in ("atlas-t5", "atlas-bart", "atlas-byt5")}
-    assert offered == {"atlas-t5": ["noun", "article"], "atlas-bart": ["noun"], "atlas-byt5": ["letter", "noun"]}
+    assert offered == {"atlas-t5": ["noun", "article"], "atlas-bart": ["noun"], "atlas-byt5": ["letter"]}
+
+
+@pytest.mark.parametrize("slug", ["minilm", "atlas-xlm", "atlas-byt5", "atlas-t5"])
+def test_every_example_that_is_offered_changes_the_answer(slug: str) -> None:
+    checkpoint = checkpoints.load(slug)
+    for pair in pairs_of(checkpoint.spec).values():
+        grid = patch_grid(checkpoint, pair.first, pair.second, answers=pair.answers, step=pair.step)
+        assert not np.isnan(grid.recovered).any(), pair.slug
+
+
+@pytest.mark.parametrize("slug", ["atlas-xlnet", "atlas-reformer"])
+def test_two_streams_are_refused(slug: str) -> None:
+    with pytest.raises(InputUnusable, match="cannot be patched here: its layers carry two streams"):
+        patch_grid(checkpoints.load(slug), "The dogs [MASK] happy.", "The dog [MASK] happy.")

@@ -88,6 +88,13 @@ def test_words_that_only_the_page_knows_are_checked_against_its_list() -> None:
     assert "albert, bert" in refused[0].sentence
 
 
+def test_a_comma_too_many_is_no_word() -> None:
+    words = parameters.Words(3)
+    assert parameters.parse(words, "e1-1,", None) == ("e1-1",)
+    assert parameters.parse(words, ",a,,b,c,", ("a", "b", "c")) == ("a", "b", "c")
+    assert parameters.parse(words, "", None) == ()
+
+
 def test_defaults_stay_out_of_the_link() -> None:
     assert links.write_query("desk", links.defaults("desk")) == ({}, False)
     query, too_long = links.write_query("desk", {**links.defaults("desk"), "beams": 2, "temperature": 0.8})

@@ -78,10 +78,11 @@ def ablation(view: View) -> None:
             parts.items(), key=lambda item: (item[1].kind, item[1].layer, str(item[1][2]).zfill(3))
         )
     }
-    # without codes in the link, the head of the largest effect is ablated as an example
-    off = OFF.with_(options=names, default=(next(iter(effects)),))
-    ablated = tuple(parts[code] for code in off.standing(state, off.slot(spec.slug)))
-    put = partial(off.put, state.key(off.slot(spec.slug)))
+    # without codes in the link, the head of the largest effect is ablated as an example: of each text its own
+    largest = next(iter(effects))
+    off, tag = OFF.with_(options=names, default=(largest,)), f"{spec.slug}.{largest}"
+    ablated = tuple(parts[code] for code in off.standing(state, off.slot(tag)))
+    put = partial(off.put, state.key(off.slot(tag)))
     result = session.computed("running-the-model-without-them", ablate, spec.slug, text, ablated, task=task, by=by)
     left, right = st.columns([1.15, 1], gap="large")
     with left:
@@ -95,7 +96,7 @@ def ablation(view: View) -> None:
         _buttons(shown_heads, ablated, put, view)
     with right:
         _answers(result, spec, view, task, text)
-    off.draw(state, tag=spec.slug)
+    off.draw(state, tag=tag)
     view.try_and_notice()
     _sharp(shown_heads, spec, view)
     view.how_it_works(notes=["Misreading"])

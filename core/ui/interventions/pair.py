@@ -36,7 +36,8 @@ class Asked:
     first: str
     second: str
     more: dict[str, Any]
-    """The answers, the task and the token of the output, by the names that the computations have for them."""
+    """The answers, the task, the token of the output and for one text the other, by the names that the computations
+    have for them."""
 
 
 def draw_pair(spec: CheckpointSpec, view: View, *, second: bool) -> Asked:
@@ -52,12 +53,15 @@ def draw_pair(spec: CheckpointSpec, view: View, *, second: bool) -> Asked:
         labels = (A.label, B.label) if second else ("Answer", "Minus the answer")
         places = zip((A, B), labels, pair.answers, strict=True)
         controls: list[Control[Any]] = [box.with_(label=name, default=word) for box, name, word in places]
+        beside = "" if second or first != pair.first else pair.second
         if not second:
-            controls[1] = controls[1].with_(placeholder="the next most probable")
+            following = f"that to “{pair.second}”" if beside else "the next most probable"
+            controls[1] = controls[1].with_(placeholder=following, width="stretch")
         if tasks := task_names(spec):
             controls.append(TASK.with_(options=tasks, default=pair.task or next(iter(tasks))))
         if spec.offers("rewrites"):
             controls.append(OUTPUT.with_(default=pair.step + 1))
         values = settings_menu(state, *controls, tag=tag)
     step = values.get("output", 1) - 1
-    return Asked(first, other, {"answers": (values["a"], values["b"]), "task": values.get("task"), "step": step})
+    more = {"answers": (values["a"], values["b"]), "task": values.get("task"), "step": step}
+    return Asked(first, other, more if second else more | {"beside": beside})

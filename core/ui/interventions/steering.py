@@ -65,7 +65,7 @@ def steering(view: View) -> None:
     asked = (prompt, values["toward"], values["away"], values["layer"] - 1)
     words = bundled_words() if asked[1:3] == (sets.toward, sets.away) else {}
     left, right = st.columns([1.2, 1], gap="large")
-    with left:
+    with left, st.container(key="atlas-texts"):
         result = session.computed("writing-three-texts", steer, spec.slug, *asked, alpha, seed)
         _texts(result, prompt, alpha, words, view)
         view.say(
@@ -91,7 +91,7 @@ def _texts(result: Steering, prompt: str, alpha: float, words: Mapping[str, froz
     """Draw the three texts, words of the sets marked."""
     names = [view.words.part(part, factor=_signed(alpha)) for part in ("Plain", "Steered", "Control")]
     texts = (result.plain, result.steered, result.control)
-    with main_picture(), st.container(key="atlas-texts"):
+    with main_picture():
         st.html("".join(_text_html(name, prompt, text, words) for name, text in zip(names, texts, strict=True)))
     counts = {f"{side} words": [count_words(text.text, listed) for text in texts] for side, listed in words.items()}
     columns: dict[str, Sequence[Any]] = {
