@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from core import checkpoints
 from core.errors import AtlasError
-from core.interventions.features import Autoencoder
+from core.interventions.features import FOLDER, Autoencoder, Measured
 from lab import features
 from lab import recipe as recipes
 from tests import tinycorpus
@@ -80,3 +82,15 @@ def test_the_loss_is_the_mean_surprisal_of_the_next_token() -> None:
     assert found.clean == pytest.approx(own, abs=1e-3)
     assert found.reconstructed == pytest.approx(own, abs=1e-1)
     assert found.mean > 0
+
+
+def test_the_command_writes_what_the_page_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"STEPS": 3, "WINDOWS": 8, "TEXTS": 2, "MEASURED": 2}.items():
+        monkeypatch.setattr(features, name, value)
+    monkeypatch.setattr(features.learn, "__defaults__", (64, 16, 3))
+    features.cli_features("atlas-gpt-2", tinycorpus.write(tmp_path, books=100), tmp_path)
+    known = Measured.model_validate(tomllib.loads((tmp_path / "atlas-gpt-2.toml").read_text()))
+    assert (known.features, known.trained, known.judged) == (64, 8 * features.LENGTH, ())
+    ours, shipped = (load_file(folder / "atlas-gpt-2.safetensors") for folder in (tmp_path, FOLDER))
+    assert {name: part.dtype for name, part in ours.items()} == {name: part.dtype for name, part in shipped.items()}
+    assert {name: part.dim() for name, part in ours.items()} == {name: part.dim() for name, part in shipped.items()}

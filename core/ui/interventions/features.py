@@ -18,6 +18,7 @@ from core.figures.predictions import compared_bars
 from core.interventions.features import (
     CONTROLS,
     ENOUGH,
+    OFTEN,
     SHOWN,
     Features,
     Judged,
@@ -93,6 +94,7 @@ def _how(known: Measured, width: int, view: View) -> None:
         named=len(named),
         words=sum(bool(judged.token) for judged in named),
         enough=ENOUGH,
+        often=OFTEN,
         shown=SHOWN,
     )
 
