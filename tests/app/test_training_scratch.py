@@ -50,7 +50,7 @@ def test_a_trained_model_stands_in_the_menus_of_its_tab_alone(
     monkeypatch.setattr("core.ui.training.scratch.STEPS", 20)
     at = train(objective=objective)
     assert "now stands in the menus" in shown(at)
-    assert [button.label for button in at.button if button.label in ("Train", "Train longer")] == ["Train longer"]
+    assert [button.label for button in at.button if button.label in ("Train", "Go on")] == ["Go on"]
     at.switch_page("pages/attention.py")
     at.query_params.clear()
     at.query_params["model"] = own.YOURS
@@ -70,7 +70,7 @@ def test_a_training_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("core.ui.training.scratch.STEPS", 20)
     at = train()
     assert "Step 20" in html_of(at)
-    at = widget(at.button, "Train longer").click().run()
+    at = widget(at.button, "Go on").click().run()
     assert "Step 40" in html_of(at)
 
 

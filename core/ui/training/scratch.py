@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -165,7 +166,7 @@ def _train(
 ) -> None:
     """The button, and after a click the training, drawn while it goes on."""
     left = steps - (training.step if training else 0) % steps
-    label = "train-here" if training is None else "longer" if left == steps else "continue"
+    label = "train-here" if training is None else "continue"
     if not watched.goes(button, view.words.label(label)):
         return
     from core.training.train import Training as New
@@ -257,7 +258,7 @@ def _heads(view: View, training: Training, *, growing: bool = False) -> None:
     held = own.find(training.location)
     if held is None:
         return
-    sentence = " ".join(training.corpus.held_out[0][:_CHARACTERS].split()[:_WORDS])
+    sentence = _sentence(training)
     shown = capture(held.checkpoint, sentence).maps[0]
     figure = small_maps(shown.weights, shown.query_tokens, theme=theme())
     title = view.words.label("heads")
@@ -269,12 +270,27 @@ def _heads(view: View, training: Training, *, growing: bool = False) -> None:
         Panel("heads", title, figure, alt, heading=True).draw(view.state)
 
 
+def _sentence(training: Training) -> str:
+    """The first words of a held-out line."""
+    return " ".join(training.corpus.held_out[0][:_CHARACTERS].split()[:_WORDS])
+
+
+def _asked(training: Training) -> str:
+    """What the model is asked in its samples: a beginning, or a line with gaps."""
+    gaps = count()
+    hole = {"next": "", "masked": " [MASK]", "spans": " <extra_id_{}> "}[training.setup.objective]
+    return "".join(hole.format(next(gaps)) if own else text for text, own in training.samples[-1][1]).strip()
+
+
 def _onward(view: View, training: Training, setup: Setup) -> None:
     """Links to the views that show the visitor's model, and its file."""
     view.say("Onward")
     download("ZIP", partial(_zipped, training), "trained-model", view.state.key("zip"), of=view.words.label("zip"))
-    for page, query in view.words.front["onward"][setup.objective].items():
-        page_link(page, view.words.front["pages"][page], {**query, "model": own.YOURS}, icon=":material/arrow_forward:")
+    texts = {"attention": _sentence(training), "interventions": ""}
+    for page in view.words.front["onward"][setup.objective]:
+        text = texts.get(page, _asked(training))
+        query = {"model": own.YOURS} | ({"text": text} if text else {})
+        page_link(page, view.words.front["pages"][page], query, icon=":material/arrow_forward:")
 
 
 def _zipped(training: Training) -> bytes:
