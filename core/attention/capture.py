@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,14 @@ from core.settings import raised_with, settings
 from core.sparse.longformer import sides_of
 from core.words import counted
 
-Tokens = tuple[Token, ...]
+
+class _Axis(NamedTuple):
+    """The tokens of an axis of a map."""
+
+    names: tuple[str, ...]
+    special: tuple[int, ...]
+
+
 _WHOLE = 0.99
 """A row with a smaller sum lacks what a sink takes."""
 
@@ -106,13 +113,19 @@ def _maps(given: Inputs, *, vectors: bool) -> dict[MapKind, AttentionMap]:
     return {kind: _map_of(given, recorded, kind, *names) for kind, names in axes.items()}
 
 
-def _axes(given: Inputs) -> dict[MapKind, tuple[Tokens, Tokens]]:
-    """The tokens of rows and columns by kind."""
-    tokens, source = given.tokens, given.source
-    if source:
-        return {"encoder": (source, source), "decoder": (tokens, tokens), "cross": (given.output, source)}
+def _axes(given: Inputs) -> dict[MapKind, tuple[_Axis, _Axis]]:
+    """Rows and columns by kind."""
+    tokenizer = given.checkpoint.tokenizer
+
+    def axis(tokens: Sequence[Token]) -> _Axis:
+        return _Axis(labels(tokens), special_positions(tokenizer, tokens))
+
+    tokens = axis(given.tokens)
+    if given.source:
+        source = axis(given.source)
+        return {"encoder": (source, source), "decoder": (tokens, tokens), "cross": (axis(given.output), source)}
     if "target_mapping" in given.tensors:
-        return {"decoder": (tokens, tokens), "query": (tuple(tokens[i] for i in given.positions), tokens)}
+        return {"decoder": (tokens, tokens), "query": (axis([given.tokens[i] for i in given.positions]), tokens)}
     return {given.checkpoint.spec.family.sides[0]: (tokens, tokens)}
 
 
@@ -123,15 +136,15 @@ def _left_to_right(given: Inputs) -> Inputs:
     return of_query_stream(given, ranks(targets, len(given.tokens)), targets)
 
 
-def _rows(given: Inputs, kind: MapKind, queries: Tokens) -> slice:
+def _rows(given: Inputs, kind: MapKind) -> slice:
     """The rows of a pass that a map has: of a cross-attention from the first predicted position on."""
-    return slice(given.position, given.position + len(queries)) if kind == "cross" else slice(None)
+    return slice(given.position, given.position + len(given.output)) if kind == "cross" else slice(None)
 
 
-def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: Tokens, keys: Tokens) -> AttentionMap:
+def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: _Axis, keys: _Axis) -> AttentionMap:
     """The map of one kind of attention."""
     checkpoint = given.checkpoint
-    rows = _rows(given, kind, queries)
+    rows = _rows(given, kind)
     weights = stacked([pattern[0, :, rows] for pattern in recorded.layers(kind, "pattern")])
     allowed = _together(recorded.layers(kind, "mask"), rows)
     everywhere = bool(allowed.all())
@@ -152,32 +165,30 @@ def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: Tokens, keys: 
     )
 
 
-def _returned_maps(given: Inputs, axes: Mapping[MapKind, tuple[Tokens, Tokens]]) -> dict[MapKind, AttentionMap]:
+def _returned_maps(given: Inputs, axes: Mapping[MapKind, tuple[_Axis, _Axis]]) -> dict[MapKind, AttentionMap]:
     """The maps that the library returns, of a model whose attention is its own."""
     maps: dict[MapKind, AttentionMap] = {}
     for kind, layers in weights_returned(given).items():
         queries, keys = axes[kind]
-        causal = frozen(np.tri(len(keys), dtype=np.bool_)[None, None]) if kind == "decoder" else None
-        weights = stacked([layer[0, :, _rows(given, kind, queries)] for layer in layers])
+        causal = frozen(np.tri(len(keys.names), dtype=np.bool_)[None, None]) if kind == "decoder" else None
+        weights = stacked([layer[0, :, _rows(given, kind)] for layer in layers])
         maps[kind] = _between(given, kind, queries, keys, weights, causal)
     return maps
 
 
 def _between(
-    given: Inputs, kind: MapKind, rows: Tokens, columns: Tokens, weights: Floats, allowed: Bools | None, **more: Any
+    given: Inputs, kind: MapKind, rows: _Axis, columns: _Axis, weights: Floats, allowed: Bools | None, **more: Any
 ) -> AttentionMap:
     """The map of ``weights`` from the tokens of ``rows`` to those of ``columns``."""
-    tokenizer = given.checkpoint.tokenizer
-    names, special = labels(columns), special_positions(tokenizer, columns)
     return AttentionMap(
         kind,
-        names if rows is columns else labels(rows),
-        names,
+        rows.names,
+        columns.names,
         weights,
         allowed,
         given.second,
-        special_queries=special if rows is columns else special_positions(tokenizer, rows),
-        special_keys=special,
+        special_queries=rows.special,
+        special_keys=columns.special,
         **more,
     )
 

@@ -20,7 +20,6 @@ import pytest
 import torch
 
 from core.attention.ablation.ablate import ablate_heads, heads_of
-from core.attention.ablation.question import ask_states
 from core.attention.capture import capture, trace_of
 from core.attention.inside import lens
 from core.attention.inside.block import block
@@ -224,7 +223,7 @@ SAID = {"return_dict": False, "output_attentions": True, "output_hidden_states":
 
 def check_lens(checkpoint: Checkpoint) -> None:
     question = inputs(checkpoint, text_for(checkpoint), step=0)
-    logs = ask_states(question, lens.states(question))[-1]
+    logs = lens.ask_each_layer(question)[-1]
     torch.testing.assert_close(logs, tinyfamilies.answer_of(checkpoint.model, question), atol=1e-5, rtol=1e-5)
 
 

@@ -166,10 +166,11 @@ def rank_heads(
     Arguments as for `core.language.makers.inputs`, errors as :func:`ablate_heads`.
     """
     question = inputs(checkpoint, text, task, step)
-    sharp = _sharpness(checkpoint, ask(question, keep={"pattern", "mask"}).recorded)
+    intact = ask(question, keep={"pattern", "mask"})
+    sharp = _sharpness(checkpoint, intact.recorded)
     effects = [
         HeadEffect(**effect, head=head, sharpness=sharp.get(head))
-        for head, effect in _each(question, heads_of(checkpoint), by)
+        for head, effect in _each(question, intact.logs[0], heads_of(checkpoint), by)
     ]
     return tuple(sorted(effects, key=lambda effect: -effect.bits))
 
@@ -179,12 +180,14 @@ def rank_layers(
 ) -> tuple[LayerEffect, ...]:
     """The same of each feed-forward layer and each whole layer, in their order; empty where they are not known."""
     question = inputs(checkpoint, text, task, step=0)
-    return tuple(LayerEffect(**effect, layer=layer) for layer, effect in _each(question, sub_layers_of(checkpoint), by))
+    effects = _each(question, ask(question).logs[0], sub_layers_of(checkpoint), by)
+    return tuple(LayerEffect(**effect, layer=layer) for layer, effect in effects)
 
 
-def _each(question: Inputs, parts: Sequence[P], by: By) -> Iterator[tuple[P, dict[str, Any]]]:
-    """Each part, with the fields of an :class:`Effect`."""
-    log_probabilities = ask(question).logs[0]
+def _each(
+    question: Inputs, log_probabilities: Tensor, parts: Sequence[P], by: By
+) -> Iterator[tuple[P, dict[str, Any]]]:
+    """Each part, with the fields of an :class:`Effect`; ``log_probabilities`` (V,) are those of the whole model."""
     top = int(log_probabilities.argmax())
     before = math.exp(log_probabilities[top])
     in_place = values(question, by)

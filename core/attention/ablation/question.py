@@ -33,28 +33,13 @@ def ask(
     """The answers of one pass over ``rows`` copies of the question; the head reads its position alone.
 
     Args:
-        keep, edits: as of `core.run.run.recording`.
+        keep, edits: as of `core.run.run.recording`; an edit of :func:`head_site` decides what the head reads.
     """
     tensors = {name: value.expand(rows, *value.shape[1:]) for name, value in question.tensors.items()}
     edits = dict(edits or {})
     if question.task is None and "target_mapping" not in tensors:  # whose one row is that of the target
-        edits[head_site(question)] = lambda states: states[:, [question.position]]
+        edits.setdefault(head_site(question), lambda states: states[:, [question.position]])
     return _asked(question, tensors, keep, edits)
-
-
-def ask_states(question: Inputs, states: Tensor) -> Tensor:
-    """(R, V) the answers to states (R, w) of any layer, put in place of those that the head reads.
-
-    The pass is over the first token alone: what it computes before the head is replaced.
-    """
-    if question.task is not None:
-        with torch.inference_mode():
-            scores: Tensor = question.checkpoint.model.tasks[question.task].head(states)
-            return scores.float().log_softmax(-1)
-    first = {name: value[:, :1].expand(len(states), 1) for name, value in question.tensors.items() if value.dim() == 2}
-    for name in question.tensors.keys() - first.keys():  # XLNet's permutation and targets
-        first[name] = question.tensors[name][:, :1, :1].expand(len(states), 1, 1)
-    return _asked(question, first, (), {head_site(question): lambda _: states[:, None]}).logs
 
 
 def head_site(question: Inputs) -> Site:

@@ -99,7 +99,8 @@ def block(checkpoint: Checkpoint, text: str, layer: int, side: Side | None = Non
             f"The {side} of {checkpoint.spec.name} has {counted(len(side_layers), 'layer')}, counted from 0; there "
             f"is no layer {layer}."
         )
-    return blocks(inputs(checkpoint, text, task), side, (layer,))[0]
+    target = "" if side == "encoder" else None  # what a decoder reads, no encoder sees
+    return blocks(inputs(checkpoint, text, task, target=target), side, (layer,))[0]
 
 
 def blocks(inputs: Inputs, side: Side, numbers: Sequence[int]) -> tuple[Block, ...]:

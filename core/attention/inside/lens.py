@@ -9,8 +9,8 @@ which for the last layer is the model's prediction. The head was trained on the 
 probabilities of earlier layers are not predictions of the model; layers with another basis look like noise (Belrose et
 al. 2023, arXiv 2303.08112).
 
-The states are put in place of the head's input in a pass of the model, so everything between states and scores (a
-scale in T5, a bias in BART, BERT's transform) is included.
+The states are put in place of the head's input in the pass that computes them, a row for each layer, so everything
+between states and scores (a scale in T5, a bias in BART, BERT's transform) is included.
 
 A model with adapters predicts the classes of a task; its head g reads the mean over the n attended tokens,
 
@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.attention.ablation.question import ask_states, best
+from core.attention.ablation.question import ask, best, head_site
+from core.attention.inside.states import STATES, states_of
 from core.attention.inside.states import by_layer as by_layer_of
 from core.attention.inside.steps import exists
 from core.attention.layers import stacks
@@ -35,6 +36,7 @@ from core.language.inputs import Inputs
 from core.language.makers import inputs
 from core.language.types import labels
 from core.lazy import Tensor, torch
+from core.run.run import CURRENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def trajectory(checkpoint: Checkpoint, text: str, task: str | None = None, k: in
         As :func:`lens`.
     """
     question = inputs(checkpoint, text, task, step=0)
-    logs = ask_states(question, states(question))
+    logs = ask_each_layer(question)
     predictions = _best(question, logs, k)
     final_logs = logs[:, predictions[-1].ids[0]]
     before = (logs > final_logs[:, None]).sum(-1)
@@ -101,7 +103,7 @@ def lens(checkpoint: Checkpoint, text: str, task: str | None = None, k: int = 5)
 
 def by_layer(question: Inputs, k: int) -> tuple[LayerPrediction, ...]:
     """:func:`lens` for a question that is already prepared."""
-    return _best(question, ask_states(question, states(question)), k)
+    return _best(question, ask_each_layer(question), k)
 
 
 def _best(question: Inputs, logs: Tensor, k: int) -> tuple[LayerPrediction, ...]:
@@ -112,30 +114,35 @@ def _best(question: Inputs, logs: Tensor, k: int) -> tuple[LayerPrediction, ...]
     )
 
 
-def states(question: Inputs) -> Tensor:
-    """(L + 1, w) inputs of the head at the question's position: the embeddings, then each layer's state.
+def ask_each_layer(question: Inputs) -> Tensor:
+    """(L + 1, V) natural log-probabilities of the answers after each layer, embeddings first.
 
     Raises:
         InputUnusable: an unknown architecture.
     """
-    checkpoint, position = question.checkpoint, question.position
+    checkpoint = question.checkpoint
     if question.task is not None:
-        return _means(question)
+        with torch.inference_mode():
+            scores: Tensor = checkpoint.model.tasks[question.task].head(_means(question))
+            return scores.float().log_softmax(-1)
     stack = stacks(checkpoint)[-1]
     plan = stack.blueprint
     if plan is None:
         raise InputUnusable(f"{checkpoint.spec.name} has no head to apply to each layer. GPT-2 has one.")
-    hidden_states = by_layer_of(question)
+    path = stack.prefix + plan.final
+    norm = checkpoint.model.get_submodule(path) if plan.final and exists(checkpoint.model, path) else None
     # XLNet's query stream, which predicts, has rows for the targets alone
-    hidden_states = hidden_states[:, 0 if "target_mapping" in question.tensors else position]
-    if plan.final and exists(checkpoint.model, stack.prefix + plan.final):
-        with torch.inference_mode():
-            norm = checkpoint.model.get_submodule(stack.prefix + plan.final)
-            if plan.streams == 2:
-                return norm(hidden_states)  # type: ignore[no-any-return]
-            # the last state of transformers is already normalized
-            hidden_states = torch.cat((norm(hidden_states[:-1]), hidden_states[-1:]))
-    return hidden_states
+    position = 0 if "target_mapping" in question.tensors else question.position
+
+    def of_each_layer(_: Tensor) -> Tensor:
+        recorded = CURRENT.get()
+        assert recorded is not None
+        states = states_of(recorded, stack)[:, position]
+        if norm is not None:  # but for a Reformer's, the last state of transformers is already normalized
+            states = norm(states) if plan.streams == 2 else torch.cat((norm(states[:-1]), states[-1:]))
+        return states[:, None]
+
+    return ask(question, keep=STATES, edits={head_site(question): of_each_layer}).logs
 
 
 def _means(question: Inputs) -> Tensor:

@@ -26,6 +26,7 @@ from core.errors import InputUnusable
 from core.language.inputs import Inputs
 from core.lazy import Tensor, torch
 from core.run.model import Model
+from core.run.prepare import Stack
 from core.run.run import Kind, Run, Site, run
 
 
@@ -42,8 +43,16 @@ def by_layer(inputs: Inputs, side: Literal["encoder", "decoder"] | None = None) 
     if stack.blueprint is None:
         return _of_the_library(inputs, side)
     part, arguments = part_of(inputs, side)
-    kind: Kind = "query" if "target_mapping" in arguments else stack.kind
-    recorded = run(part, arguments, keep={"resid_pre", "resid_mid", "resid_post", "mlp_out", "convolution", "ln_final"})
+    return states_of(run(part, arguments, keep=STATES), stack)
+
+
+STATES = frozenset({"resid_pre", "resid_mid", "resid_post", "mlp_out", "convolution", "ln_final"})
+"""The sites that :func:`states_of` reads."""
+
+
+def states_of(recorded: Run, stack: Stack) -> Tensor:
+    """(L + 1, n, w) states of the first row of a run that kept :data:`STATES`, of a stack with a blueprint."""
+    kind: Kind = "query" if Site("query", 0, "resid_pre") in recorded.tensors else stack.kind
     if has(stack.config, "hashing"):
         states = _of_two_streams(recorded)
     else:
