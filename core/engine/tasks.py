@@ -14,7 +14,7 @@ from core.attention.ablation.ablate import ablate_heads, rank_heads, rank_layers
 from core.attention.capture import capture
 from core.attention.disentangled import predict_without_components, score_components
 from core.attention.inside.block import block
-from core.attention.inside.lens import predictions_by_layer, trajectory
+from core.attention.inside.lens import lens, trajectory
 from core.attention.inside.overview import overview
 from core.attention.masked_word import read_masked_word
 from core.attention.word_maps import generate_answer, maps_over_words, word_attention
@@ -99,7 +99,7 @@ TASKS = {
         (ablate_heads, rank_heads, rank_layers, score_components, predict_without_components),
         (patch_grid, patch_cell, attribute, break_part, part_losses, sinks, steer, sweep),
         (read_features, top_texts, switch_off),
-        (overview, block, predictions_by_layer, trajectory),
+        (overview, block, lens, trajectory),
         (fill_mask, bilingual.predict, follow, losses, answer, compare, adapters.classify, codes.classify),
         (generate, steps_along, steps_in_batch, tree, align, rewrite, translate_along),
         (input_embeddings, distance_terms, rotary_vectors, score_terms, read_states, compute_buckets),

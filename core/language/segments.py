@@ -24,7 +24,7 @@ from core.arrays import Doubles
 from core.checkpoints.families.architectures import has
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputTooLong, InputUnusable, OutOfRange
-from core.language.text import clean
+from core.language.starts import prompt
 from core.language.tokens import describe
 from core.language.types import Token
 from core.lazy import Tensor, torch
@@ -34,7 +34,6 @@ from core.words import counted
 
 SEGMENT = 64
 """The default length of a segment in tokens."""
-MAX_CHARS = 5_000
 MAX_READ = 1_024
 """The most tokens of `compare`, which takes three passes, one of them with all attention weights."""
 
@@ -198,7 +197,7 @@ def compare(checkpoint: Checkpoint, text: str, *, segment: int = SEGMENT, memory
         raise OutOfRange(f"A memory of {counted(memory, 'token')} does not work here; it may have 1 to {longest:,}.")
     if not 8 <= segment <= 256:
         raise OutOfRange(f"A segment of {counted(segment, 'token')} does not work here; it may have 8 to 256.")
-    ids = [int(i) for i in tokenizer(clean(text, MAX_CHARS, newlines=True), verbose=False)["input_ids"]]
+    ids = prompt(checkpoint, text).ids
     if len(ids) > MAX_READ:
         raise InputTooLong(f"This text has {len(ids):,} tokens; up to {MAX_READ:,} are read here. A shorter one works.")
     begin = tokenizer.bos_token_id

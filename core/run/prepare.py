@@ -222,17 +222,19 @@ def _of_stack(plan: Blueprint) -> Iterator[tuple[str, str]]:
 def _with_sites(module_class: type[Any]) -> type[Any]:
     """The subclass of the same name whose first argument and output are sites: the places of its instances."""
 
-    @wraps(module_class.forward)
+    original = module_class.forward
+
+    @wraps(original)
     def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
         run = CURRENT.get()
         if run is None or run.names.isdisjoint(vars(self)["_sites"]):
-            return module_class.forward(self, *args, **kwargs)
+            return original(self, *args, **kwargs)
         if args:
             args = (_visited(run, self, "_into", args[0]), *args[1:])
         elif kwargs:
             name, value = next(iter(kwargs.items()))
             kwargs[name] = _visited(run, self, "_into", value)
-        return _left(run, self, module_class.forward(self, *args, **kwargs))
+        return _left(run, self, original(self, *args, **kwargs))
 
     names = {name: getattr(module_class, name) for name in ("__module__", "__qualname__")}
     return type(module_class.__name__, (module_class,), {"forward": forward, **names})

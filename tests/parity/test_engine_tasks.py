@@ -65,7 +65,7 @@ CASES: dict[str, tuple[str, Callable[[Checkpoint], tuple[Any, ...]]]] = {
     "attention.capture.capture": ("minilm", lambda _: (SENTENCE, "She thanked him.")),
     "attention.masked_word.read_masked_word": ("minilm", lambda _: (MASKED,)),
     "attention.inside.block.block": ("minilm", lambda _: (SENTENCE, 2)),
-    "attention.inside.lens.predictions_by_layer": ("atlas-albert", lambda _: (MASKED,)),
+    "attention.inside.lens.lens": ("atlas-albert", lambda _: (MASKED,)),
     "attention.inside.lens.trajectory": ("atlas-gpt-2", lambda _: (SENTENCE,)),
     "attention.inside.overview.overview": ("atlas-gpt-2", lambda _: (SENTENCE,)),
     "attention.word_maps.generate_answer": ("atlas-t5", lambda model: (SENTENCE, _task(model))),

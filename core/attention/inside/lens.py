@@ -31,7 +31,6 @@ from core.attention.layers import stacks
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
 from core.language.adapters import through
-from core.language.fill_mask import ask_masks, prepare
 from core.language.inputs import Inputs
 from core.language.makers import inputs
 from core.language.types import labels
@@ -151,11 +150,3 @@ def _means(question: Inputs) -> Tensor:
         hidden_states = by_layer_of(question)
     seen = question.tensors["attention_mask"][0].bool()
     return hidden_states[:, seen].mean(1)
-
-
-def predictions_by_layer(checkpoint: Checkpoint, text: str, k: int = 3) -> tuple[LayerPrediction, ...]:
-    """For the first mask of ``text``, the ``k`` top predictions after each layer, embeddings first.
-
-    :raises InputUnusable: no mask, or a head that cannot be applied to each layer.
-    """
-    return by_layer(ask_masks(prepare(checkpoint, text)), k)

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from core.attention.disentangled import ScoreComponents, predict_without_components, score_components
-from core.attention.inside.lens import predictions_by_layer
+from core.attention.inside.lens import lens
 from core.figures import block as figures
 from core.language import bilingual
 from core.language.inputs import Inputs
@@ -92,7 +92,7 @@ PASSES_TEXT = Text(
 def passes_demo(view: DemoView) -> None:
     """ALBERT: one shared layer applied repeatedly, the prediction after each pass, and what sharing saves."""
     text = PASSES_TEXT.draw(view.state, tag="passes")
-    passes = view.computed("predicting-after-each-pass", predictions_by_layer, text)[1:]
+    passes = view.computed("predicting-after-each-pass", lens, text, k=3)[1:]
     if view.uncovered(ONE, word_judge(passes[-1]), text):
         shown = [Prediction(f"After pass {guess.layer}", guess, {"pass": guess.layer}) for guess in passes]
         view.predictions("passes", shown, len(shown))
