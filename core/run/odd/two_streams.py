@@ -69,7 +69,7 @@ class RelativeAttention(XLNetRelativeAttention):  # type: ignore[misc]
             apart = None if other is None else _rows(other, targets)[:, None]
             z, weights = attend(
                 self,
-                query,
+                query + self.r_w_bias[:, None] if CURRENT.get() is None else query,
                 key,
                 value,
                 allowed,
@@ -91,7 +91,8 @@ class RelativeAttention(XLNetRelativeAttention):  # type: ignore[misc]
     def _terms(
         self, query: Tensor, key: Tensor, distance: Tensor, before: Tensor, apart: Tensor | None
     ) -> dict[str, Tensor]:
-        """The terms (R, H, Q, K) beside the first one, scaled.
+        """The terms (R, H, Q, K) beside the first one, scaled; without a run the two biases are added to the query, so
+        that two products take the place of four.
 
         Args:
             distance: (R, H, D, d) projected.
@@ -107,12 +108,15 @@ class RelativeAttention(XLNetRelativeAttention):  # type: ignore[misc]
             return spread.gather(-1, numbers[:, None].expand(*spread.shape[:3], -1))
 
         u, v = self.r_w_bias[:, None], self.r_r_bias[:, None]
-        sums = (
-            by_key(query @ distance.transpose(-1, -2)),
-            (u @ key.transpose(-1, -2)).expand(-1, -1, query.shape[2], -1),
-            by_key(v @ distance.transpose(-1, -2)),
-        )
-        terms = dict(zip(TWO_STREAM[1:], (term * self.scale for term in sums), strict=True))
+        if CURRENT.get() is None:
+            terms = {"position": by_key((query + v) @ distance.transpose(-1, -2)) * self.scale}
+        else:
+            sums = (
+                by_key(query @ distance.transpose(-1, -2)),
+                (u @ key.transpose(-1, -2)).expand(-1, -1, query.shape[2], -1),
+                by_key(v @ distance.transpose(-1, -2)),
+            )
+            terms = dict(zip(TWO_STREAM[1:], (term * self.scale for term in sums), strict=True))
         if apart is not None:
             same, another = ((query + self.r_s_bias[:, None]) @ self.seg_embed.permute(1, 2, 0)).chunk(2, dim=-1)
             terms["segment"] = torch.where(apart, another, same) * self.scale
