@@ -213,7 +213,8 @@ def _texts(texts: tuple[Text, ...], feature: int, known: Measured, view: View) -
         "".join(
             f'<p dir="auto" style="margin:0 0 .6em;overflow-wrap:anywhere;line-height:1.5">'
             f'<span style="color:{theme().muted}">{text.activation:.0f}</span> {escape(text.before)}'
-            f'<mark style="{mark}">{escape(text.token)}</mark>{escape(text.after)}</p>'
+            f"{' ' * text.token.startswith(' ')}"  # outside of the mark, or it would begin at the end of a line
+            f'<mark style="{mark}">{escape(text.token.strip() or "⏎")}</mark>{escape(text.after)}</p>'
             for text in texts
         )
     )
