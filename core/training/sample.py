@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from core.checkpoints.spec import Checkpoint
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate
@@ -18,6 +20,12 @@ _WORDS = 14
 _TOKENS = 40
 
 
+def _up_to_last_sign(line: str) -> str:
+    """``47+08=`` of ``47+08=055``; of a line that is one word, half."""
+    sign = re.match(r".+\W(?=.)", line)
+    return sign[0].rstrip() if sign else line[: max(1, len(line) // 2)]
+
+
 def sample(checkpoint: Checkpoint, line: str) -> Parts:
     """``line`` continued after its first words, or with words of it filled in.
 
@@ -26,7 +34,7 @@ def sample(checkpoint: Checkpoint, line: str) -> Parts:
     """
     words = line.split()
     if checkpoint.spec.offers("continues"):
-        start = " ".join(words[:BEGINNING]) if len(words) > BEGINNING else line[: max(1, len(line) // 2)]
+        start = " ".join(words[:BEGINNING]) if len(words) > BEGINNING else _up_to_last_sign(line)
         decoding = Decoding("sample", temperature=0.6, max_new_tokens=_TOKENS)
         *_, last = generate(checkpoint, start, decoding)
         return ((start, False), (last.text, True))

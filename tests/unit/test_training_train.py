@@ -10,6 +10,7 @@ import torch
 from core.attention.capture import capture
 from core.errors import OutOfRange
 from core.training.ready import ready
+from core.training.sample import sample
 from core.training.setup import Objective, Setup, Units, parameters
 from core.training.text import Corpus, split
 from core.training.train import EVERY, Training
@@ -92,3 +93,13 @@ def test_a_row_starts_with_its_line_where_the_line_fits() -> None:
 def test_a_setup_out_of_range_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(OutOfRange):
         Setup(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [("47+08=055", "47+08="), ("Once there was a fox.", "Once there was"), ("abracadabra", "abrac"), ("x", "x")],
+)
+def test_a_sample_continues_a_beginning_of_a_held_out_line(corpus: Corpus, line: str, given: str) -> None:
+    training = Training(corpus, Setup(units="bytes", **SMALL))  # type: ignore[arg-type]
+    parts = sample(training.checkpoint("yours", "Your model"), line)
+    assert parts[0] == (given, False)
