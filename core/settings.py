@@ -7,7 +7,7 @@ variable                    default    meaning
 ``ATLAS_CHECKPOINT_DIR``    (none)     a folder of ``save_pretrained`` folders that the host adds
 ``ATLAS_CONTENT_DIR``       (none)     a folder whose files replace single files of ``assets/content``
 ``ATLAS_LESSONS_DIR``       (none)     a folder of lessons that the host adds (`core.lessons.lesson`)
-``ATLAS_MEMORY_MB``         ``2048``   memory that loaded models and results share; least recently used ones are evicted
+``ATLAS_MEMORY_MB``         ``2048``   memory of loaded and trained models and of results; least recently used ones go
 ``ATLAS_THREADS``           (see       threads that torch may use for one computation; where it is not set, one for a
                             right)     small model and all of the machine's for others (`core.checkpoints.memory`)
 ``ATLAS_ENGINE``            ``process``  ``ray`` has Ray Serve compute what models do (`core.engine`)

@@ -216,7 +216,10 @@ def test_models_and_results_share_one_budget(monkeypatch: pytest.MonkeyPatch) ->
     for megabytes in (64, 2048, 100_000):
         monkeypatch.setenv("ATLAS_MEMORY_MB", str(megabytes))
         chosen = Settings()
-        assert chosen.model_bytes + chosen.result_bytes + chosen.upload_bytes == megabytes * 1_000_000
+        assert (
+            chosen.model_bytes + chosen.result_bytes + chosen.upload_bytes + chosen.trained_bytes
+            == megabytes * 1_000_000
+        )
         assert 0 < chosen.result_bytes <= 256 * MB
     monkeypatch.setenv("ATLAS_MEMORY_MB", "64")
     settings.cache_clear()

@@ -201,7 +201,7 @@ def test_measures_are_closed_until_the_host_opens_them(monkeypatch: pytest.Monke
     assert status == 200
     assert headers["content-type"].startswith("text/plain")
     assert float(lines["atlas_sessions"]) == 3
-    assert float(lines["atlas_models_budget_bytes"]) == 590e6
+    assert float(lines["atlas_models_budget_bytes"]) == 510e6
     assert float(lines["atlas_waiting_runs"]) == 0
     assert float(lines['atlas_run_seconds_count{page="encoder"}']) == 1
     assert float(lines['atlas_run_seconds_sum{page="encoder"}']) >= 100, "the wait for a turn counts"
