@@ -25,7 +25,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
@@ -98,11 +98,11 @@ class Room:
     version: str
     view: View
     question: Question | None
-    gathers: bool = False
-    """Whether lines of a text are taken."""
+    gathers: Literal["", "open", "closed"] = ""
+    """Whether lines of a text are taken, or were."""
     trains: bool = False
     """Whether a model is trained on it."""
-    model: Annotated[str, Field(pattern=r"^([0-9a-f]{32}-\d{1,9})?$")] = ""
+    model: Annotated[str, Field(pattern=r"^([0-9a-f]{32}-\d{1,9}-room)?$")] = ""
     """The location of that model, once all may use it."""
 
 
@@ -323,8 +323,8 @@ class Rooms:
         fields = self._store.hgetall(_name(code))
         try:
             question = _QUESTION.validate_json(fields["question"]) if fields.get("question") else None
-            view, gathers, trains = _VIEW.validate_json(fields["view"]), fields.get("gathers"), fields.get("trains")
-            return Room(fields["version"], view, question, gathers == "open", trains == "yes", fields.get("model", ""))
+            view, gathers, trains = _VIEW.validate_json(fields["view"]), fields.get("gathers", ""), fields.get("trains")
+            return Room(fields["version"], view, question, gathers, trains == "yes", fields.get("model", ""))  # type: ignore[arg-type]
         except (KeyError, ValidationError):
             return None
 

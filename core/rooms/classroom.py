@@ -113,7 +113,7 @@ class Classroom:
         before = self.text(code, token)
         text = "\n".join([*before.splitlines(), *lines])
         self.edit(code, token, text)
-        self._change(code, gathers="")
+        self._change(code, gathers="closed")
         self._store.delete(name)
         return text
 

@@ -27,7 +27,7 @@ SOURCES = {
     "package": "from a package",
     "directory": "this host's folder",
     "hub": "Hugging Face Hub",
-    "visitor": "trained by you",
+    "visitor": "trained live",
 }
 """The source of a checkpoint in a word or two, for menus."""
 

@@ -31,6 +31,8 @@ from core.ui.streamlit_internals import session_id
 from core.words import one_line
 
 _SAID, _LEFT, _KEPT = "atlas.room.said", "atlas.room.left", "atlas.room.kept"
+_GATHERS = "atlas.room.gathers"
+"""Whether the instructor has just begun to gather a text, and goes to where it comes."""
 RENEW = 30.0
 """Seconds between two signs of a follower."""
 GRACE = 60.0
@@ -72,6 +74,8 @@ def room(page: str) -> None:
         _instructor(seat, page)
     elif seat is not None:
         _follower(seat, page)
+    if st.session_state.pop(_GATHERS, False):
+        go_to("training", {"from": "room"}, here=page)
     stored = {"code": seat.code, "token": seat.token, "follower": seat.follower} if seat else None
     with st.sidebar:
         STORAGE.draw(_KEPT, {"seat": stored, "left": bool(st.session_state.get(_LEFT))})
@@ -259,8 +263,20 @@ def _instructor(seat: Seat, page: str) -> None:
                 _show(seat.code)
             with st.popover(label("ask")):
                 _question_form()
+            st.button(label("gather"), help=words("Gather"), on_click=_gather)
             st.button(label("end"), on_click=_leave)
         _attend(page)
+
+
+def _gather() -> None:
+    """Take lines of a text, where all see what becomes of it."""
+    if (seat := find_seat()) is None:
+        return
+    try:
+        all_rooms().classroom.gather(seat.code, seat.token)
+        st.session_state[_GATHERS] = True
+    except AtlasError as error:
+        st.session_state[_SAID] = str(error)
 
 
 def _show(code: str) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import checkpoints, engine
 from core import rooms as module
+from core.checkpoints import own
 from core.content import content
-from core.errors import RoomsUnavailable
+from core.errors import CheckpointUnavailable, RoomsUnavailable
 from core.rooms import Rooms
 from core.rooms.store import Memory
 from core.settings import settings
+from core.training import train
 from core.ui.page import css
 from core.ui.seat import Kept
+from core.ui.training import scratch
 from tests.pages import html_of, link, opened, protos, shown, widget
 
 WORDS = content("frame", "room")
@@ -200,3 +204,63 @@ def test_a_view_is_covered_until_its_follower_has_answered() -> None:
     widget(leads.button, WORDS.label("reveal")).click().run()
     assert hides not in html_of(other.run())
     assert hides not in html_of(leads)
+
+
+CLASS = content("training", "classroom")
+SMALL = {"depth": "1", "wide": "32", "parts": "1", "context": "32", "units": "characters"}
+
+
+def models(at: AppTest) -> int:
+    """How many models of a class the page has in its menu."""
+    return sum(name.startswith(WORDS.label("model")) for name in widget(at.selectbox, "Live model").options)
+
+
+def test_a_room_gathers_a_text_watches_one_training_and_has_its_model(
+    lead: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch, "STEPS", 20)
+    leads, code = leading("training", **SMALL)
+    follows = following(code)
+    widget(leads.button, WORDS.label("gather")).click().run()
+    assert link(leads)["from"] == "room"
+    follows.switch_page("pages/training.py").run()
+    follows.run()
+    hostile = "<img src=x onerror=alert(1)>"
+    widget(follows.text_area, CLASS.label("box")).set_value(f"{hostile}\nThe fox said **yes**.")
+    widget(follows.button, CLASS.label("send")).click().run()
+    assert CLASS.part("Sent", lines=2) in shown(follows)
+    leads.run()
+    assert CLASS.part("Gathered", lines=2, followers=1) in shown(leads)
+    assert hostile not in str(leads.main), "nobody reads a line before all are there"
+    widget(leads.button, CLASS.label("close")).click().run()
+    box = widget(leads.text_area, CLASS.label("lines"))
+    assert sorted(box.value.split("\n")) == [hostile, "The fox said **yes**."]
+    assert "The room’s text has 5" in shown(leads), "too short to train on"
+    box.set_value("The fox said **yes**.")
+    widget(leads.selectbox, CLASS.label("beside")).set_value("stories").run()
+    assert lead.classroom.text(code, leads.session_state["atlas.room"].token) == "The fox said **yes**."
+    follows.run()
+    assert CLASS.part("Wait") in shown(follows)
+    assert "fox" not in shown(follows)
+    widget(leads.button, content("training", "scratch").label("train-here")).click().run()
+    assert content("training", "scratch").part("Onward in class") in shown(leads)
+    late = following(code)
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "run", None)
+        patched.setattr(train, "new_model", None)
+        for at in (follows.run(), late.switch_page("pages/training.py").run()):
+            assert content("training", "scratch").part("Onward in class") in shown(at)
+            assert protos(at, "plotly_chart")
+    for at in (leads, follows, late):
+        at.switch_page("pages/decoder.py").run()
+        assert models(at) == 1
+    assert models(opened("decoder")) == 0
+    with pytest.raises(CheckpointUnavailable, match="in its room alone"):
+        checkpoints.get(own.CLASS)
+    location = follows.session_state["atlas.room"].model
+    widget(leads.button, WORDS.label("end")).click().run()
+    for at in (leads, follows.run()):
+        at.run()
+        assert models(at) == 0
+    assert own.find(location) is None
+    assert not [at.exception for at in (leads, follows, late) if at.exception]

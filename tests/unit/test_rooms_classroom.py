@@ -12,7 +12,7 @@ from core.rooms.classroom import MOST_MODEL, MOST_SHOWN
 from core.rooms.store import Memory, Store
 
 pytestmark = pytest.mark.usefixtures("fresh_settings")
-LOCATION = "0" * 32 + "-400"
+LOCATION = "0" * 32 + "-400-room"
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_all_see_the_training_and_get_its_model_also_who_comes_later(store: Stor
     rooms.classroom.show(code, token, "first")
     room = other.room(code)
     assert room is not None
-    assert (room.gathers, room.trains, room.model) == (False, True, "")
+    assert (room.gathers, room.trains, room.model) == ("closed", True, "")
     rooms.classroom.show(code, token, "second")
     assert other.version(code) == room.version not in versions, "followers read the room once a training, not a point"
     assert other.classroom.shown(code) == "second"

@@ -17,7 +17,7 @@ from core.figures.heads import small_maps
 from core.figures.lines import Line, line_alt, line_chart
 from core.settings import settings
 from core.table import Table
-from core.training import record
+from core.training import packed, record
 from core.training.counts import bits_per_byte
 from core.training.queue import places
 from core.training.ready import READY, ready
@@ -47,6 +47,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel, chart
 from core.ui.param import Choice, Seed, Text, settings_menu
 from core.ui.section import Section, View
+from core.ui.training import classroom
 
 if TYPE_CHECKING:
     from core.training.train import Training
@@ -68,7 +69,7 @@ DEPTH, PARTS, WIDTH, CONTEXT, RATE = (
     )
 )
 SEED = Seed()
-PARAMS = (FROM, PASTED, OBJECTIVE, UNITS, DEPTH, PARTS, WIDTH, CONTEXT, RATE, SEED)
+PARAMS = (FROM, PASTED, classroom.BESIDE, OBJECTIVE, UNITS, DEPTH, PARTS, WIDTH, CONTEXT, RATE, SEED)
 _WORDS, _CHARACTERS = 8, 40
 """Of the held-out line whose attention is shown, at most."""
 _SAMPLES = 4
@@ -78,7 +79,11 @@ def scratch(view: View) -> None:
     """Draw the section."""
     state, front = view.state, view.words.front
     with view.controls():
-        name = FROM.with_(options=front["texts"]).draw(state)
+        name = FROM.with_(options=classroom.offered(front["texts"])).draw(state)
+    raw = _read(view, name)
+    if raw is None:
+        return
+    with view.controls():
         objective: Objective = OBJECTIVE.with_(options=front["objectives"]).draw(state)  # type: ignore[assignment]
         usual = READY[name].opens_with if name in READY else Setup()
         sizes = [
@@ -93,10 +98,11 @@ def scratch(view: View) -> None:
         units = UNITS.with_(options=front["units"], default=usual.units)
         values = settings_menu(state, units, *sizes, RATE, SEED.box)
         button = st.empty()
-    raw = ready(name) if name in READY else _own(view)
     of_tokens: Units = values[UNITS.name]
     layers, heads, width, context = (int(values[control.name]) for control in (DEPTH, PARTS, WIDTH, CONTEXT))
     setup = Setup(objective, of_tokens, layers, heads, width, context, values[SEED.name])
+    if in_class := name == classroom.ROOM:
+        packed.check(setup)
     corpus = split(raw)
     status, picture = st.empty(), st.empty()
     watched = job(state, "scratch", (raw, setup), waits=True)
@@ -109,22 +115,31 @@ def scratch(view: View) -> None:
             held_out=f"{count_bytes(corpus.held_out) / 1_000:,.0f}",
         )
     steps = READY[name].steps if name in READY else STEPS
-    _train(view, watched, training, corpus, setup, steps, float(values[RATE.name]), button, status, picture)
+    _train(view, watched, training, corpus, setup, steps, float(values[RATE.name]), button, status, picture, in_class)
     recorded = None if training or name not in READY or setup != usual else record.stored(name)
     with picture.container():
         if training:
-            _draw(view, training.points, training.samples, corpus, steps)
+            _draw(view, training.points, training.samples, _counted(corpus), steps)
             _heads(view, training)
         elif recorded:
-            _draw(view, recorded.points, recorded.samples, corpus, steps)
+            _draw(view, recorded.points, recorded.samples, _counted(corpus), steps)
             view.note("Recorded", seconds=f"{recorded.points[-1].seconds:.0f}")
         else:
             view.say("Not yet")
     if training:
-        _onward(view, training, setup)
+        if in_class:
+            classroom.share(training, chosen_samples(training.samples), _counted(corpus))
+        _onward(view, training, own.CLASS if in_class else own.YOURS)
     view.say("Why")
     view.try_and_notice()
     view.how_it_works(notes=["Misreading"])
+
+
+def _read(view: View, name: str) -> str | None:
+    """The text of that name; None where the room's is not there to train on."""
+    if name == classroom.ROOM:
+        return classroom.text(view, partial(_draw, view, steps=STEPS), partial(_views, view, own.CLASS))
+    return ready(name) if name in READY else _own(view)
 
 
 def _own(view: View) -> str:
@@ -163,6 +178,7 @@ def _train(
     button: DeltaGenerator,
     status: DeltaGenerator,
     picture: DeltaGenerator,
+    in_class: bool,
 ) -> None:
     """The button, and after a click the training, drawn while it goes on."""
     left = steps - (training.step if training else 0) % steps
@@ -183,12 +199,15 @@ def _train(
         end = training.step + left
         for checkpoint in training.states(left, rate, own.YOURS, view.words.label("yours")):
             watched.part = checkpoint.spec.location
-            show(own.YOURS, watched.part)
+            if not in_class:
+                show(own.YOURS, watched.part)
             if watched.due(PAUSE):
+                if in_class:
+                    classroom.tell(training, chosen_samples(training.samples), _counted(corpus))
                 with status:
                     view.note("Going", step=training.step, end=end, seconds=f"{training.seconds:.0f}")
                 with picture.container():
-                    _draw(view, training.points, training.samples, corpus, steps, growing=True)
+                    _draw(view, training.points, training.samples, _counted(corpus), steps, growing=True)
                     _heads(view, training, growing=True)
     watched.going = False
     st.rerun()  # for the button, which says what is next, and for what stands above
@@ -198,7 +217,7 @@ def _draw(
     view: View,
     points: Sequence[Point],
     samples: Sequence[tuple[int, Parts]],
-    corpus: Corpus,
+    counted: Sequence[float],
     steps: int,
     *,
     growing: bool = False,
@@ -213,8 +232,7 @@ def _draw(
     ]
     end = max(steps, at[-1])
     for order, dash in ((2, "dot"), (5, "longdash")):
-        counted = _counted(corpus)[order - 1]
-        lines.append(Line(words.label(f"counted-{order}"), [0, end], [counted] * 2, look.ink, dash))
+        lines.append(Line(words.label(f"counted-{order}"), [0, end], [counted[order - 1]] * 2, look.ink, dash))
     label = words.label("loss")
     top = max(4.0, *(point.held_out for point in points[:1]))
     figure = line_chart(
@@ -275,21 +293,27 @@ def _sentence(training: Training) -> str:
     return " ".join(training.corpus.held_out[0][:_CHARACTERS].split()[:_WORDS])
 
 
-def _asked(training: Training) -> str:
+def _asked(objective: Objective, sample: Parts) -> str:
     """What the model is asked in its samples: a beginning, or a line with gaps."""
     gaps = count()
-    hole = {"next": "", "masked": " [MASK]", "spans": " <extra_id_{}> "}[training.setup.objective]
-    return "".join(hole.format(next(gaps)) if own else text for text, own in training.samples[-1][1]).strip()
+    hole = {"next": "", "masked": " [MASK]", "spans": " <extra_id_{}> "}[objective]
+    return "".join(hole.format(next(gaps)) if own else text for text, own in sample).strip()
 
 
-def _onward(view: View, training: Training, setup: Setup) -> None:
-    """Links to the views that show the visitor's model, and its file."""
-    view.say("Onward")
+def _onward(view: View, training: Training, slug: str) -> None:
+    """Links to the views that show the model, and its file."""
+    _views(view, slug, training.setup.objective, training.samples[-1][1], _sentence(training))
     download("ZIP", partial(_zipped, training), "trained-model", view.state.key("zip"), of=view.words.label("zip"))
-    texts = {"attention": _sentence(training), "interventions": ""}
-    for page in view.words.front["onward"][setup.objective]:
-        text = texts.get(page, _asked(training))
-        query = {"model": own.YOURS} | ({"text": text} if text else {})
+
+
+def _views(view: View, slug: str, objective: Objective, sample: Parts, attended: str = "") -> None:
+    """Links to the views that show a model, each with a text of its own."""
+    view.say("Onward in class" if slug == own.CLASS else "Onward")
+    asked = _asked(objective, sample)
+    texts = {"attention": attended or asked, "interventions": ""}
+    for page in view.words.front["onward"][objective]:
+        text = texts.get(page, asked)
+        query = {"model": slug} | ({"text": text} if text else {})
         page_link(page, view.words.front["pages"][page], query, icon=":material/arrow_forward:")
 
 
