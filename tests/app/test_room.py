@@ -16,7 +16,7 @@ from core.settings import settings
 from core.training import train
 from core.ui.page import css
 from core.ui.seat import Kept
-from core.ui.training import scratch
+from core.ui.training import classroom, scratch
 from tests.pages import html_of, link, opened, protos, shown, widget
 
 WORDS = content("frame", "room")
@@ -237,7 +237,7 @@ def test_a_room_gathers_a_text_watches_one_training_and_has_its_model(
     assert sorted(box.value.split("\n")) == [hostile, "The fox said **yes**."]
     assert "The room’s text has 5" in shown(leads), "too short to train on"
     box.set_value("The fox said **yes**.")
-    widget(leads.selectbox, CLASS.label("beside")).set_value("stories").run()
+    widget(leads.selectbox, classroom.BESIDE.label).set_value("stories").run()
     assert lead.classroom.text(code, leads.session_state["atlas.room"].token) == "The fox said **yes**."
     follows.run()
     assert CLASS.part("Wait") in shown(follows)
