@@ -35,6 +35,8 @@ ROOM = "room"
 ALONE = "alone"
 _TEXT, _SAID = "room.text", "training.classroom.said"
 BESIDE = Choice(name="beside", label="Ready text", options={}, width=225, hide_label=True)
+LOOK = 5.0
+"""Seconds between two looks of a follower at the training; each draws the loss, which takes 14 ms of a processor."""
 Samples = Sequence[tuple[int, Parts]]
 
 
@@ -187,7 +189,7 @@ def _phase(seat: Seat | None) -> _Phase:
     return _Phase(room.gathers, room.trains, room.model) if room else _Phase()
 
 
-@st.fragment(run_every=POLL)
+@st.fragment(run_every=LOOK)
 def _watch(view: View, phase: _Phase, draw: Draw) -> None:
     """A follower's look at the training, and at what the room does next."""
     seat = find_seat()
