@@ -27,6 +27,7 @@ NOT_DRAWN = {
     "vectors-word": {"of"},  # in a fold
     "vectors-places": {"asked", "query", "key"},
     "training-train": {"format", "sentence"},
+    "training-scratch": {"beside"},  # of a room
 }
 """Menus that these sections draw only for some choices; that of tasks is drawn for models that have some."""
 

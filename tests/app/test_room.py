@@ -251,6 +251,7 @@ def test_a_room_gathers_a_text_watches_one_training_and_has_its_model(
         for at in (follows.run(), late.switch_page("pages/training.py").run()):
             assert content("training", "scratch").part("Onward in class") in shown(at)
             assert protos(at, "plotly_chart")
+    own.forget(follows.session_state["atlas.room"].model)  # as in another process, which has it from the room
     for at in (leads, follows, late):
         at.switch_page("pages/decoder.py").run()
         assert models(at) == 1
