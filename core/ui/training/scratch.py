@@ -36,7 +36,7 @@ from core.training.setup import (
     Units,
     parameters,
 )
-from core.training.text import Corpus, count_bytes, read_upload, split
+from core.training.text import FEWEST, Corpus, count_bytes, read_upload, split
 from core.training.vocabulary import entries
 from core.ui.demos.demo import paragraph, underlined
 from core.ui.export import download
@@ -131,7 +131,7 @@ def scratch(view: View) -> None:
             classroom.share(training, chosen_samples(training.samples), _counted(corpus))
         _onward(view, training, own.CLASS if in_class else own.YOURS)
     view.say("Why")
-    view.try_and_notice()
+    view.try_and_notice(name)
     view.how_it_works(notes=["Misreading"])
 
 
@@ -142,8 +142,8 @@ def _read(view: View, name: str) -> str | None:
     return ready(name) if name in READY else _own(view)
 
 
-def _own(view: View) -> str:
-    """A visitor's text: a file takes the place of what is pasted."""
+def _own(view: View) -> str | None:
+    """A visitor's text: a file takes the place of what is pasted; None before there is one."""
     pasted = PASTED.draw(view.state)
     with st.expander(view.words.label("upload")):
         file = st.file_uploader(
@@ -152,7 +152,12 @@ def _own(view: View) -> str:
             max_upload_size=-(-settings().max_training_kb // 1_000),
             help=view.words.part("File", most=f"{settings().max_training_kb:,}"),
         )
-    return pasted if file is None else read_upload(file.getvalue())
+    if file is not None:
+        return read_upload(file.getvalue())
+    if not pasted.strip():
+        view.say("Paste", fewest=f"{FEWEST:,}")
+        return None
+    return pasted
 
 
 @session.cached()
