@@ -120,6 +120,16 @@ def scratch(
     write(names)
 
 
+@app.command("changed")
+def changed_texts(
+    arms: Annotated[list[str] | None, typer.Argument(help="Those to train, such as moss-0.", metavar="ARM...")] = None,
+) -> None:
+    """Train models on the stories with one thing changed, or compare those that are trained and store the result."""
+    from lab.changed import measure, train
+
+    train(arms) if arms else measure()
+
+
 @app.command()
 def effects(
     slugs: Annotated[list[str], typer.Argument(help="Checkpoints, for example minilm.", metavar="SLUG...")],

@@ -23,6 +23,8 @@ class Recorded:
     points: tuple[Point, ...]
     samples: tuple[tuple[int, Parts], ...]
     """What the model said, by step."""
+    answers: tuple[str, ...] = ()
+    """What it says in the end after the prompts of *Predict before*."""
 
 
 def stored(name: str) -> Recorded | None:
@@ -39,6 +41,7 @@ def _stored() -> dict[str, Recorded]:
         name: Recorded(
             tuple(Point(*point) for point in run["points"]),
             tuple((step, tuple((text, own) for text, own in parts)) for step, parts in run["samples"]),
+            tuple(run.get("answers", ())),
         )
         for name, run in raw.items()
     }
@@ -50,6 +53,6 @@ def store(name: str, recorded: Recorded) -> None:
     points = [
         [p.step, *(round(x, 4) for x in (p.train, p.held_out)), round(p.seconds, 1), p.rate] for p in recorded.points
     ]
-    raw[name] = {"points": points, "samples": recorded.samples}
+    raw[name] = {"points": points, "samples": recorded.samples, "answers": recorded.answers}
     FILE.write_text(json.dumps(raw, ensure_ascii=False, indent=None) + "\n", encoding="utf-8")
     _stored.cache_clear()

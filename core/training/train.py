@@ -75,9 +75,11 @@ class _Stream:
 class Training:
     """A model, its optimizer and what was measured so far."""
 
-    def __init__(self, corpus: Corpus, setup: Setup) -> None:
+    def __init__(
+        self, corpus: Corpus, setup: Setup, tokenizer: transformers.PreTrainedTokenizerFast | None = None
+    ) -> None:
         self.corpus, self.setup = corpus, setup
-        self.tokenizer = vocabulary.learn(corpus.train, setup)
+        self.tokenizer = tokenizer or vocabulary.learn(corpus.train, setup)
         self.model = new_model(setup, self.tokenizer)
         self.step, self.points, self.seconds = 0, list[Point](), 0.0
         self._random = np.random.default_rng(setup.seed)

@@ -93,6 +93,7 @@ BOXES = {
     "objectives?tab=masks&pattern=cross&below=reach": ("Target text",),
     "transformer": ("Text",),
     "training?from=own": ("Your text",),
+    "training?tab=data&pair=own": ("Word",),
     "training?tab=train&set=own&epochs=1&trained=head": ("Examples, one per line: class, colon, text",),
     "catalogue?tab=beside&one=dir-tiny-bert&other=dir-tiny-gpt2": ("Sentence",),
     "catalogue?tab=beside&one=dir-tiny-t5&other=dir-tiny-bigbird": ("Sentence",),

@@ -70,6 +70,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "demos/three-masks": ("Measured",),
     "demos/window": ("Pattern", "Distance"),
     "efficient/saved": ("Saved", "Trained"),
+    "training/data": ("Measured", "Removed"),
     "training/train": ("Status", "Construction", "Flipped"),
     "training/spans": ("Recorded", "Wrong", "Invalid"),
     "training/tags": ("Status",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
@@ -48,6 +48,7 @@ from core.ui.panel import Panel, chart
 from core.ui.param import Choice, Seed, Text, settings_menu
 from core.ui.section import Section, View
 from core.ui.training import classroom
+from core.ui.training.foresight import draw_foresight
 
 if TYPE_CHECKING:
     from core.training.train import Training
@@ -106,7 +107,7 @@ def scratch(view: View) -> None:
     corpus = split(raw)
     status, picture = st.empty(), st.empty()
     watched = job(state, "scratch", (raw, setup), waits=True)
-    training = _training(watched)
+    training = training_of(watched)
     with status:
         view.note(
             "Status",
@@ -115,7 +116,10 @@ def scratch(view: View) -> None:
             held_out=f"{count_bytes(corpus.held_out) / 1_000:,.0f}",
         )
     steps = READY[name].steps if name in READY else STEPS
-    _train(view, watched, training, corpus, setup, steps, float(values[RATE.name]), button, status, picture, in_class)
+    if watched.goes(button, view.words.label("continue" if training else "train-here")):
+        left, rate = steps - (training.step if training else 0) % steps, float(values[RATE.name])
+        begin = partial(_begin, corpus, setup)
+        train(view, watched, training, begin, own.YOURS, left, rate, status, picture, in_class=in_class)
     recorded = None if training or name not in READY or setup != usual else record.stored(name)
     with picture.container():
         if training:
@@ -126,6 +130,7 @@ def scratch(view: View) -> None:
             view.note("Recorded", seconds=f"{recorded.points[-1].seconds:.0f}")
         else:
             view.say("Not yet")
+    draw_foresight(view, name, corpus, training.location if training else "", recorded.answers if recorded else ())
     if training:
         if in_class:
             classroom.share(training, chosen_samples(training.samples), _counted(corpus))
@@ -166,32 +171,32 @@ def _counted(corpus: Corpus) -> tuple[float, ...]:
     return bits_per_byte(corpus)
 
 
-def _training(watched: Job) -> Training | None:
+def training_of(watched: Job) -> Training | None:
     """The visitor's training so far; None before its first measurement, or where it had to make room."""
     held = own.find(watched.part or "")
     return None if held is None else held.work  # type: ignore[return-value]
 
 
-def _train(
+def _begin(corpus: Corpus, setup: Setup) -> Training:
+    from core.training.train import Training as New
+
+    return New(corpus, setup)
+
+
+def train(
     view: View,
     watched: Job,
     training: Training | None,
-    corpus: Corpus,
-    setup: Setup,
+    begin: Callable[[], Training],
+    slug: str,
     steps: int,
     rate: float,
-    button: DeltaGenerator,
     status: DeltaGenerator,
     picture: DeltaGenerator,
-    in_class: bool,
+    *,
+    in_class: bool = False,
 ) -> None:
-    """The button, and after a click the training, drawn while it goes on."""
-    left = steps - (training.step if training else 0) % steps
-    label = "train-here" if training is None else "continue"
-    if not watched.goes(button, view.words.label(label)):
-        return
-    from core.training.train import Training as New
-
+    """Train the model ``slug`` for some more steps, drawn while it goes on; the words are those of this section."""
     with status:
         view.note("Begins")
 
@@ -200,19 +205,19 @@ def _train(
             view.note("Waits" if ahead else "Begins", ahead=ahead)
 
     with places.take(wait):
-        training = training or New(corpus, setup)
-        end = training.step + left
-        for checkpoint in training.states(left, rate, own.YOURS, view.words.label("yours")):
+        training = training or begin()
+        end, counted = training.step + steps, _counted(training.corpus)
+        for checkpoint in training.states(steps, rate, slug, view.words.label(slug)):
             watched.part = checkpoint.spec.location
             if not in_class:
-                show(own.YOURS, watched.part)
+                show(slug, watched.part)
             if watched.due(PAUSE):
                 if in_class:
-                    classroom.tell(training, chosen_samples(training.samples), _counted(corpus))
+                    classroom.tell(training, chosen_samples(training.samples), counted)
                 with status:
                     view.note("Going", step=training.step, end=end, seconds=f"{training.seconds:.0f}")
                 with picture.container():
-                    _draw(view, training.points, training.samples, _counted(corpus), steps, growing=True)
+                    _draw(view, training.points, training.samples, counted, end, growing=True)
                     _heads(view, training, growing=True)
     watched.going = False
     st.rerun()  # for the button, which says what is next, and for what stands above
