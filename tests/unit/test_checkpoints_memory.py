@@ -56,6 +56,9 @@ class Shelf(Memory):
         self.before: list[int] = []
         """Bytes in use before each read."""
         self.delay = 0.0
+        self.visitors, self._asked = 0, 0
+        """A read waits for as many to have asked, however slow the machine is."""
+        self._asks = threading.Condition()
         self.error: Exception | None = None
         self.version = 0
 
@@ -63,11 +66,16 @@ class Shelf(Memory):
         return self.sizes[wanted.slug]
 
     def _fingerprint(self, wanted: CheckpointSpec) -> State:
+        with self._asks:
+            self._asked += 1
+            self._asks.notify_all()
         return (("file", self.version, 0),)
 
     def read_checkpoint(self, wanted: CheckpointSpec) -> Checkpoint:
         self.before.append(self.bytes_used)
         self.reads.append(wanted.slug)
+        with self._asks:
+            self._asks.wait_for(lambda: self._asked >= self.visitors, 60)
         time.sleep(self.delay)
         if self.error is not None:
             raise self.error
@@ -81,7 +89,7 @@ class Shelf(Memory):
 
 def test_forty_visitors_share_a_failure_and_the_next_one_tries_again() -> None:
     shelf = Shelf(a=10)
-    shelf.delay, shelf.error = 0.2, CheckpointRefused("damaged")
+    shelf.delay, shelf.visitors, shelf.error = 0.2, 40, CheckpointRefused("damaged")
     together = threading.Barrier(40)
 
     def visit(_: int) -> str:
