@@ -1,6 +1,6 @@
 """Models that visitors train, held in this process's memory: each is seen by its visitor, or by its room, alone.
 
-Who sees which is said by ``mine``, which `core.session` sets: a model's slug is the same for all visitors, so that
+Who sees which is said by ``mine``, which `core.ui.own` sets: a model's slug is the same for all visitors, so that
 links and menus name it, and its location differs from training to training. Within a budget in bytes the one that
 nobody has asked for longest goes first.
 """
@@ -86,10 +86,8 @@ def specs() -> tuple[CheckpointSpec, ...]:
 
 def loaded(spec: CheckpointSpec) -> Checkpoint:
     """The model of ``spec``. Raises :class:`CheckpointUnavailable` where it had to go."""
-    for location in mine().values():
-        held = find(location)
-        if held is not None and held.checkpoint.spec.location == spec.location:
-            return held.checkpoint
-    raise CheckpointUnavailable(
-        f"{spec.name} is no longer in memory: models of other visitors took its place. Train it again."
-    )
+    if (held := find(spec.location)) is None:
+        raise CheckpointUnavailable(
+            f"{spec.name} is no longer in memory: models of other visitors took its place. Train it again."
+        )
+    return held.checkpoint

@@ -66,7 +66,7 @@ def unpacked(text: str, location: str, slug: str, name: str) -> Held:
     from safetensors.torch import load
     from tokenizers import Tokenizer
 
-    from core.training.train import checkpoint, new_model
+    from core.training.models import checkpoint, new_model
     from core.training.vocabulary import wrapped
 
     try:

@@ -13,7 +13,6 @@ from core.errors import CheckpointUnavailable, RoomsUnavailable
 from core.rooms import Rooms
 from core.rooms.store import Memory
 from core.settings import settings
-from core.training import train
 from core.ui.page import css
 from core.ui.seat import Kept
 from core.ui.training import classroom, scratch
@@ -247,7 +246,7 @@ def test_a_room_gathers_a_text_watches_one_training_and_has_its_model(
     late = following(code)
     with monkeypatch.context() as patched:
         patched.setattr(engine, "run", None)
-        patched.setattr(train, "new_model", None)
+        patched.setattr("core.training.models.new_model", None)
         for at in (follows.run(), late.switch_page("pages/training.py").run()):
             assert content("training", "scratch").part("Onward in class") in shown(at)
             assert protos(at, "plotly_chart")

@@ -27,7 +27,7 @@ def test_the_page_opens_with_a_recorded_training_for_each_text() -> None:
         at = opened("training", **{"from": name})
         recorded = stored(name)
         assert recorded is not None
-        assert "nothing is trained yet" in shown(at)
+        assert "to watch a training of your own" in shown(at)
         assert f"Step {recorded.samples[-1][0]}" in html_of(at)
 
 

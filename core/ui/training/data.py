@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import session
+from core import engine, session
 from core.checkpoints import own
 from core.content import content
 from core.errors import InputTooLong
@@ -207,13 +207,13 @@ def _part(first: Training, second: Training | None) -> tuple[int, float]:
 
 @session.cached()
 def _answers(first: str, second: str, texts: tuple[Corpus, Corpus], word: str) -> tuple[Compared, ...]:
-    """Of the two models at these locations, about the word and about others."""
-    models = [[held.checkpoint] if (held := own.find(location)) else [] for location in (first, second)]
+    """Of the visitor's two models, which are at these locations, about the word and about others."""
+    models = engine.checkpoint(own.YOURS), engine.checkpoint(own.OTHER)
     answers = []
     for question in (*questions_about(texts[0], word), *questions_elsewhere(texts[0], word)):
         turns.step()
         with suppress(InputTooLong):  # for the context of this model
-            answers.append(compare(models[0], models[1], question))
+            answers.append(compare(models[:1], models[1:], question))
     return tuple(answers)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -244,7 +245,6 @@ def _draw(
     for order, dash in ((2, "dot"), (5, "longdash")):
         lines.append(Line(words.label(f"counted-{order}"), [0, end], [counted[order - 1]] * 2, look.ink, dash))
     label = words.label("loss")
-    top = max(4.0, *(point.held_out for point in points[:1]))
     figure = line_chart(
         lines,
         label,
@@ -253,7 +253,7 @@ def _draw(
         markers=False,
         width=3,
         xaxis={"range": [0, end]},
-        yaxis={"range": [0, min(top, 9.0)]},
+        yaxis={"range": [0, min(9.0, max(4.0, points[0].held_out))]},
         height=400,
         theme=look,
     )
@@ -295,7 +295,13 @@ def _heads(view: View, training: Training, *, growing: bool = False) -> None:
         st.caption(title)
         chart(figure, key=view.state.key(f"heads.growing.{len(training.points)}"), alt=alt)
     else:
-        Panel("heads", title, figure, alt, heading=True).draw(view.state)
+        rows = [
+            (layer + 1, head + 1, query, key, float(weight))
+            for (layer, head, q, k), weight in np.ndenumerate(shown.weights)
+            for query, key in ((shown.query_tokens[q], shown.key_tokens[k]),)
+        ]
+        table = Table(("layer", "head", "query", "key", "weight"), tuple(rows))
+        Panel("heads", title, figure, alt, table, heading=True).draw(view.state)
 
 
 def _sentence(training: Training) -> str:
