@@ -1,7 +1,7 @@
-"""The big table: thirteen properties of every system, from its record, with the parameters counted in its trees.
+"""The big table: fourteen properties of every system, from its record, with the parameters counted in its trees.
 
-The columns are those of source 001's table of models; what stands in them comes from the records, where the source's
-errors are corrected. A property that no source states stays empty. No torch here. Its CSV file has
+All columns but the last are those of source 001's table of models; what stands in them comes from the records, where
+the source's errors are corrected. A property that no source states stays empty. No torch here. Its CSV file has
 sources in a column beside each property.
 """
 
@@ -46,6 +46,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("training", "Training", "budget"),
     Column("data", "Data", "data"),
     Column("batch", "Batch", "batch"),
+    Column("availability", "License and availability", "availability"),
 )
 
 

@@ -320,6 +320,7 @@ STATEMENTS: tuple[tuple[str, str], ...] = (
     ("data", "Training data"),
     ("budget", "Training budget"),
     ("batch", "Batch size"),
+    ("availability", "License and availability"),
 )
 """The described properties of a system: field and heading, in display order."""
 
@@ -355,6 +356,8 @@ class System(Record):
     data: Statement
     budget: Statement
     batch: Statement
+    availability: Statement
+    """Who can have the weights, and under which license; it begins with “Open weights”, “Code only”, “API only”, ..."""
     sizes: Annotated[tuple[Size, ...], Listed] = ()
     """Empty where no architecture was published."""
     undisclosed: str = ""

@@ -16,11 +16,11 @@ def rows(at: AppTest) -> int:
     return html_of(at).count('aria-label="Sources of ')
 
 
-def test_every_system_is_in_the_table_with_thirteen_columns() -> None:
+def test_every_system_is_in_the_table_with_fourteen_columns() -> None:
     at = opened("catalogue", tab="table")
     assert not at.warning
     assert rows(at) == len(catalogue.systems())
-    assert html_of(at).count('<th scope="col">') == 13 == len(COLUMNS)
+    assert html_of(at).count('<th scope="col">') == 14 == len(COLUMNS)
 
 
 def test_words_branch_and_column_filter_and_stand_in_the_link() -> None:

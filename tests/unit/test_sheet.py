@@ -1,4 +1,4 @@
-"""The big table: thirteen columns for every system, filtered, sorted, downloaded; and the words that differ."""
+"""The big table: fourteen columns for every system, filtered, sorted, downloaded; and the words that differ."""
 
 from __future__ import annotations
 
