@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,11 @@ from core.ui.architectures import ROLE, SENTENCE
 from core.ui.generation.beam import BEAMS, DEPTH
 from core.ui.heads.text import opening
 from core.ui.objectives.two_texts import MEAN, RATE
+from core.ui.vectors.common import FIRST
 from core.ui.vectors.positions import KIND
+from core.vectors.contextual import sense_separation
+from core.vectors.occurrences import EXAMPLES, word_vectors
+from core.vectors.reading import read_states
 from tests.pages import opened, shown, widget
 
 
@@ -36,6 +42,24 @@ def test_one_head_opens_with_a_pronoun_on_its_noun() -> None:
     at = opened("attention")
     assert (widget(at.selectbox, "Layer").value, widget(at.selectbox, "Head").value) == (opens.layer, opens.head)
     assert f"{percent(weights.max())} of the weight of the pronoun" in shown(at)
+
+
+def test_a_block_opens_with_the_weights_of_that_head() -> None:
+    opens = opening(checkpoints.load(checkpoints.first("attention")[0]).spec)
+    assert opens is not None
+    at = opened("attention", tab="block")
+    assert (widget(at.selectbox, "Layer").value, widget(at.selectbox, "Head").value) == (opens.layer, opens.head)
+    assert "Weights" in [heading.value for heading in at.subheader]
+
+
+def test_one_word_opens_with_senses_that_only_the_context_separates() -> None:
+    checkpoint = checkpoints.load(checkpoints.first("vectors")[0])
+    vectors = word_vectors(checkpoint, FIRST, EXAMPLES[FIRST], partial(read_states, checkpoint))
+    senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
+    static, *_, last = (sense_separation(stop, senses, None) for stop in vectors.stops)
+    assert static.same == pytest.approx(static.other)
+    assert last.same - last.other >= 0.2
+    assert last.nearest >= 0.8
 
 
 def test_three_architectures_open_with_weight_on_both_sides_only_where_there_is_no_causal_mask() -> None:

@@ -29,7 +29,7 @@ from core.ui.attention.step import PARTS, draw_step, inputs_of, shape
 from core.ui.component import Component, Message
 from core.ui.glossary import sentences
 from core.ui.heads.panel import HEAD, LAYER
-from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, text_part
+from core.ui.heads.text import TASK, TEXT, WINDOW, draw_task, draw_text, opening, text_part
 from core.ui.links import PageState, instead
 from core.ui.page import accent, main_picture
 from core.ui.param import Carried, Choice
@@ -40,6 +40,7 @@ from core.ui.slot import Slot
 SIDE = Choice(name="side", label="Side", options={"encoder": "Encoder", "decoder": "Decoder"}, style="row")
 STEP = Carried(name="step", label="Step", as_=link.Choice())
 _NOTES: dict[Feature, str] = {"classifies texts": "Adapters", "two streams": "Content stream"}
+_OPENS = "attention-weights"
 _SPARSE = ("sliding_window", "block_sparse")
 
 
@@ -76,9 +77,11 @@ def _controls(spec: CheckpointSpec, state: PageState) -> tuple[str, Side, int]:
     side: Side = narrowed.draw(state, tag=spec.slug) if len(sides) > 1 else narrowed.value(state)  # type: ignore[assignment]
     # A step that only the last layer has selects that layer where the link names none.
     layers = len(block_layers[side])
-    usual = layers if state.values.get(LAYER.name) is None and state.text(STEP.name).startswith("end-final") else 1
+    opens = opening(spec)
+    first = opens.layer if opens else 1
+    usual = layers if state.values.get(LAYER.name) is None and state.text(STEP.name).startswith("end-final") else first
     layer = LAYER.with_(high=layers, default=usual).draw(state, tag=f"{spec.slug}.{side}")
-    state.set(layer=None if layer == 1 else layer)
+    state.set(layer=None if layer == first else layer)
     return text, side, layer - 1
 
 
@@ -88,7 +91,13 @@ def _block(view: View, spec: CheckpointSpec, text: str, task: str | None, side: 
     block = session.computed("running-the-model", block_of, spec.slug, part, layer, side, task)
     hang = wires(block.steps)
     slugs = [wire.slug for wire in hang]
-    slot = Slot(state, STEP, slugs[0], owner=slugs, carry=lambda former, step: _nearest(step, slugs))
+    slot = Slot(
+        state,
+        STEP,
+        _OPENS if _OPENS in slugs else slugs[0],
+        owner=slugs,
+        carry=lambda former, step: _nearest(step, slugs),
+    )
     if (shown := _nearest(slot.get(), slugs)) != slot.get():
         instead(state, f"There is no step “{slot.get()[:60]}” in this block. It shows “{shown}”.")
     key = state.key(f"block.list.{spec.slug}")

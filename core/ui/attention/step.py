@@ -22,6 +22,7 @@ from core.figures.labels import percent
 from core.table import Table
 from core.ui.export import download_csv
 from core.ui.heads.panel import HEAD
+from core.ui.heads.text import opening
 from core.ui.links import page_link
 from core.ui.page import accent, bare, plain, theme
 from core.ui.panel import Panel
@@ -94,7 +95,10 @@ def draw_step(
             heads = step.shape[0] if len(step.shape) == 3 else 1
             head = 0
             if heads > 1:
-                menu = HEAD.with_(high=heads, format="Head %d", width=116, hide_label=True)
+                opens = opening(spec)
+                menu = HEAD.with_(
+                    high=heads, default=opens.head if opens else 1, format="Head %d", width=116, hide_label=True
+                )
                 head = menu.draw(state, tag=f"{spec.slug}.{heads}") - 1
             # in a frame the list of steps does it: the page around it may have a Next of its own
             for label, to in () if bare() else (("Back", at - 1), ("Next", at + 1)):
