@@ -11,19 +11,30 @@ from pydantic import BaseModel, ConfigDict, model_validator
 Answer = str | int | float
 
 
-class Option(BaseModel):
-    """One option; where it is wrong, the misconception behind it may have a name and a sentence against it."""
+class Wrong(BaseModel):
+    """A wrong answer: the misconception behind it may have a name and a sentence against it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    text: str
     misconception: str = ""
     because: str = ""
+
+
+class Option(Wrong):
+    """One option."""
+
+    text: str
 
     @model_validator(mode="before")
     @classmethod
     def _text_alone(cls, value: object) -> object:
         return {"text": value} if isinstance(value, str) else value
+
+
+class Mistake(Wrong):
+    """A wrong number that somebody arrives at, where a number is asked for."""
+
+    answer: float
 
 
 class Quiz(BaseModel):
@@ -36,6 +47,7 @@ class Quiz(BaseModel):
     most: int = 0
     tolerance: float = 0.0
     """The share by which a number may be off."""
+    mistakes: tuple[Mistake, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -48,6 +60,8 @@ class Quiz(BaseModel):
             return reply == answer
         return abs(reply - answer) <= self.tolerance * abs(answer) + 1e-9
 
-    def chosen(self, reply: Answer) -> Option | None:
-        """The option that was chosen."""
-        return next((option for option in self.options if option.text == reply), None)
+    def behind(self, reply: Answer) -> Wrong | None:
+        """The option, or the mistake, that an answer is."""
+        if isinstance(reply, str):
+            return next((option for option in self.options if option.text == reply), None)
+        return next((mistake for mistake in self.mistakes if self.right(reply, mistake.answer)), None)

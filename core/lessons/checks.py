@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import Annotated, ClassVar, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from core import checkpoints, engine, patterns
 from core.anatomy.store import tree
@@ -34,12 +34,14 @@ from core.language.pairs import score_pair
 from core.language.replaced import detect
 from core.language.translate import rewrite
 from core.language.types import Decoding, MaskPrediction
+from core.lessons.calculation import MOST, calculate
 from core.quiz import Answer
 from core.tokenizers.cut import cut
 from core.tokenizers.known import known
 
-Way = Literal["Computed", "Counted", "Measured", "Published"]
-"""Where an answer comes from: a run, a stored module tree, stored measurements, a paper. A part of the content each."""
+Way = Literal["Computed", "Calculated", "Counted", "Measured", "Published"]
+"""Where an answer comes from: a run, numbers of the question, a stored module tree, stored measurements, a paper. A part
+of the content each."""
 Short = Annotated[str, Field(max_length=2_000)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -316,6 +318,28 @@ class Tokens(Check):
         return len(cut(info, self.text).tokens)
 
 
+class Calculation(Check):
+    """An expression of numbers (:mod:`core.lessons.calculation`)."""
+
+    kind: Literal["calculation"]
+    of: Annotated[str, Field(min_length=1, max_length=MOST)]
+
+    @field_validator("of")
+    @classmethod
+    def _computable(cls, of: str) -> str:
+        try:
+            calculate(of)
+        except InputUnusable as error:
+            raise ValueError(str(error).removesuffix(".")) from None
+        return of
+
+    def answer(self) -> float:
+        return calculate(self.of)
+
+    def way(self) -> Way:
+        return "Calculated"
+
+
 class Parameters(Check):
     """The parameters of a system of the catalogue, counted in its module tree; tied tensors once."""
 
@@ -490,6 +514,7 @@ AnyCheck = Annotated[
     | Replaced
     | Follows
     | Tokens
+    | Calculation
     | Parameters
     | Scores
     | BestHead

@@ -1,25 +1,36 @@
 """A lesson: a content file of steps, read and checked; what does not fit is refused with its file and step.
 
 A lesson is ``assets/content/lessons/<number>-<name>.md``, laid out as every content file (:mod:`core.content`). The
-front matter has ``title``, ``line``, ``minutes`` and ``sources``. Each part is a step: its heading is the title, its
-Markdown the text, and a block between two lines ``+++`` holds the rest as TOML::
+front matter has ``title``, ``line``, ``minutes``, ``sources``, ``can`` (phrases after “After this lesson you can”) and
+``recap`` (sentences for the lesson's end). Each part is a step: its heading is the title, its Markdown the text, and a
+block between two lines ``+++`` holds the rest as TOML::
 
     ## One query, one row
     Each row of the map is a query. Its weights sum to 1.
 
     +++
-    view = "/attention?tab=heads&model=minilm&layer=1&head=1"
+    view = "/attention?tab=heads&model=minilm&layer=1&head=1&text=the+cat+sat"
+    asks = "live"
     question = "Which token gets the largest weight in the row of “sat”?"
-    options = ["the", "cat", "mat"]
+    options = ["cat", { text = "sat", misconception = "A token attends to itself most.", because = "..." }]
     check = { kind = "attended", model = "minilm", text = "the cat sat", layer = 1, head = 1, query = "sat" }
-    because = "..."
+    because = "Why the right answer is right."
     note = "For an instructor: ..."
+    [[again]]
+    view = "/attention?tab=heads&model=minilm&layer=1&head=1&text=the+dog+ran"
+    question = "Which token gets the largest weight in the row of “ran”?"
+    ...
     +++
 
 ``view`` is the path and query of a view, as *Copy link* copies it; with ``covered = true`` it is covered until
-somebody has answered. A question has ``options``, or asks for a number that may be off by the share ``tolerance``. Its
-answer is a :mod:`check <core.lessons.checks>`. A wrong option may name its misconception: ``{ text = "cat",
-misconception = "...", because = "..." }``.
+somebody has answered. ``asks`` says what a question takes: ``"arithmetic"``, a prediction of what a ``"live"`` model
+gives, or ``"transfer"`` to a case that the text does not treat. A question has ``options``, or asks for a number that
+may be off by the share ``tolerance``. Its answer is a :mod:`check <core.lessons.checks>`. A wrong option names its
+misconception and says why it is wrong; a wrong number does so in ``mistakes``: ``[{ answer = 5, misconception = "...",
+because = "..." }]``. That sentence follows a wrong answer, else ``hint``, else ``because``, which follows a right one.
+
+``[[again]]`` tables, last in the block, ask the same with another sentence or other numbers. What one leaves out is the
+step's, but ``because`` and ``mistakes``, which speak of its numbers.
 
 Lessons of ``ATLAS_LESSONS_DIR`` are a host's. One that a visitor opens from a file or a link is data: nothing in it is
 read as Markdown, and its views and checks are held to the same rules.
@@ -32,7 +43,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -42,7 +53,7 @@ from core.content import Content, names, parse, toml, whole
 from core.errors import AtlasError, ContentUnusable
 from core.lessons import FOLDER, MOST_STEPS, MOST_VIEW
 from core.lessons.checks import AnyCheck
-from core.quiz import Option, Quiz
+from core.quiz import Mistake, Option, Quiz, Wrong
 from core.settings import ASSETS, settings
 
 MOST_CHARS = 100_000
@@ -65,33 +76,48 @@ class _Front(_Strict):
     line: _Line
     minutes: Annotated[int, Field(ge=1, le=240)] = 15
     sources: Annotated[list[_Line], Field(max_length=20)] = []
+    can: Annotated[list[_Line], Field(max_length=5)] = []
+    recap: Annotated[list[_Line], Field(max_length=5)] = []
 
 
 class Step(_Strict):
-    """One step."""
+    """One step, or its question asked again."""
 
     title: _Line
     text: _Text
     """Markdown, where the lesson is the host's or ours."""
     view: Annotated[str, Field(max_length=MOST_VIEW)]
+    asks: Literal["arithmetic", "live", "transfer"] | None = None
+    """What the question takes."""
     question: _Line | None = None
     options: Annotated[list[Option], Field(max_length=12)] = []
     """In the order of the file; empty where the answer is a number."""
     tolerance: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    mistakes: Annotated[list[Mistake], Field(max_length=12)] = []
+    """Wrong numbers, where the answer is a number."""
     check: AnyCheck | None = None
     because: _Text = ""
-    """The explanation, which follows every answer."""
+    """Why the right answer is right."""
+    hint: _Text = ""
+    """What follows a wrong answer that has no sentence of its own."""
     covered: bool = False
     """Whether the view prints the answer, so that it is covered until somebody has answered."""
     note: _Text = ""
     """For an instructor."""
+    again: Annotated[list[Step], Field(max_length=5)] = []
+    """The same question with another sentence or other numbers."""
 
     @model_validator(mode="after")
     def _question_has_an_answer(self) -> Step:
         if any(not 0 < len(option.text) <= MOST_OPTION for option in self.options):
             raise ValueError(f"an option has 1 to {MOST_OPTION} characters")
-        if any(max(len(option.misconception), len(option.because)) > MOST_OPTION for option in self.options):
+        wrong: list[Wrong] = [*self.options, *self.mistakes]
+        if any(max(len(each.misconception), len(each.because)) > MOST_OPTION for each in wrong):
             raise ValueError(f"what is said of an option has at most {MOST_OPTION} characters")
+        if self.options and self.mistakes:
+            raise ValueError("mistakes are wrong numbers; a wrong option says itself why it is wrong")
+        if self.again and (self.check is None or any(variant.again for variant in self.again)):
+            raise ValueError("only the question of a step is asked again")
         if (self.question is None) != (self.check is None):
             raise ValueError("a question needs a check, and a check a question")
         if len(self.options) == 1:
@@ -105,6 +131,11 @@ class Step(_Strict):
             raise ValueError("a view is covered until its question is answered, and this step has none")
         urlsplit(self.view)  # a ValueError for what is no address
         return self
+
+    @property
+    def variants(self) -> tuple[Step, ...]:
+        """Its question, and the same asked again, each with its view."""
+        return self, *self.again
 
     @property
     def page(self) -> str:
@@ -133,7 +164,8 @@ class Step(_Strict):
         """Its question."""
         if self.question is None:
             return None
-        return Quiz(text=self.question, options=tuple(self.options), tolerance=self.tolerance)
+        options, mistakes = tuple(self.options), tuple(self.mistakes)
+        return Quiz(text=self.question, options=options, tolerance=self.tolerance, mistakes=mistakes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +180,9 @@ class Lesson:
     minutes: int
     sources: tuple[str, ...]
     steps: tuple[Step, ...]
+    can: tuple[str, ...] = ()
+    """What one can do after it."""
+    recap: tuple[str, ...] = ()
     trusted: bool = True
     """Ours, or the host's; otherwise its texts are data."""
     bundled: bool = False
@@ -155,7 +190,7 @@ class Lesson:
     @property
     def pages(self) -> tuple[str, ...]:
         """The pages of its views, as the file names them."""
-        return tuple(dict.fromkeys(step.page for step in self.steps))
+        return tuple(dict.fromkeys(variant.page for step in self.steps for variant in step.variants))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +267,26 @@ def from_content(words: Content, slug: str) -> Lesson:
         if len(blocks) != 1:
             raise ContentUnusable(f"{where}: it needs one block between lines “+++”, with its view.")
         fields = toml(blocks[0][1], f"{where}: the block", part.line + part.text.count("\n", 0, blocks[0].start()))
-        step = _checked(Step, fields | {"title": title, "text": _BLOCK.sub("", part.text).strip()}, where)
-        steps.append(step)
-    return Lesson(slug, file, front.title, front.line, front.minutes, tuple(front.sources), tuple(steps))
+        heading = {"title": title, "text": _BLOCK.sub("", part.text).strip()}
+        common = {name: value for name, value in fields.items() if name not in _OWN} | heading
+        if isinstance(again := fields.get("again"), list):
+            fields["again"] = [common | table if isinstance(table, dict) else table for table in again]
+        steps.append(_checked(Step, fields | heading, where))
+    return Lesson(
+        slug,
+        file,
+        front.title,
+        front.line,
+        front.minutes,
+        tuple(front.sources),
+        tuple(steps),
+        can=tuple(front.can),
+        recap=tuple(front.recap),
+    )
+
+
+_OWN = ("again", "because", "mistakes")
+"""What a question asked again does not take from its step."""
 
 
 def _checked(kind: type[T], fields: Mapping[str, Any], where: str) -> T:
@@ -266,10 +318,11 @@ def refuse_missing_views(lesson: Lesson) -> None:
     available = checkpoints.available()
     models = {spec.slug for spec in available} | {f"{spec.slug}:{part}" for spec in available for part in spec.parts}
     for number, step in enumerate(lesson.steps, 1):
-        unknown = [model for model in (step.check.models() if step.check else ()) if model not in models]
-        problem = f"there is no model “{unknown[0][:40]}” here." if unknown else _view_problem(step, models)
-        if problem:
-            raise ContentUnusable(f"{lesson.file}, step {number} “{step.title[:60]}”: {problem}")
+        for variant in step.variants:
+            unknown = [model for model in (variant.check.models() if variant.check else ()) if model not in models]
+            problem = f"there is no model “{unknown[0][:40]}” here." if unknown else _view_problem(variant, models)
+            if problem:
+                raise ContentUnusable(f"{lesson.file}, step {number} “{step.title[:60]}”: {problem}")
 
 
 def _view_problem(step: Step, models: Collection[str]) -> str | None:

@@ -15,7 +15,7 @@ WORDS = content("lessons", "lessons")
 
 
 def test_arrow_keys_open_steps_but_not_while_typing(traveller: Visitor) -> None:
-    page = traveller.arrive("/lessons?lesson=1-what-attention-computes&step=4")
+    page = traveller.arrive("/lessons?lesson=2-attention-by-hand&step=4")
     number = page.get_by_role("spinbutton").first
     number.fill("100")
     number.press("ArrowLeft")
@@ -33,7 +33,7 @@ def test_arrow_keys_open_steps_but_not_while_typing(traveller: Visitor) -> None:
 
 
 def test_a_remote_steps_a_presented_lesson_wherever_the_focus_is(traveller: Visitor) -> None:
-    page = traveller.arrive("/lessons?lesson=1-what-attention-computes&step=2&present=1")
+    page = traveller.arrive("/lessons?lesson=2-attention-by-hand&step=2&present=1")
     expect(page.locator(".view.loading")).to_have_count(0)
     page.locator(".view iframe").click(position={"x": 5, "y": 5})
     page.keyboard.press("PageDown")
@@ -53,7 +53,7 @@ def top(locator: Locator) -> float:
 @pytest.mark.parametrize("size", [LAPTOP, TELEPHONE], ids=["laptop", "phone"])
 def test_a_step_shows_its_verdict_beside_the_answers_and_the_next_one_begins_at_its_top(traveller, size) -> None:
     traveller.page.set_viewport_size(size)
-    page = traveller.arrive("/lessons?lesson=1-what-attention-computes&step=5")
+    page = traveller.arrive("/lessons?lesson=2-attention-by-hand&step=5")
     view, frame = page.locator(".view"), page.locator("iframe[title='The mask']")
     expect(page.get_by_text("It opens once you have answered")).to_be_visible()
     expect(frame).to_be_hidden()
@@ -87,11 +87,11 @@ def test_a_step_shows_its_verdict_beside_the_answers_and_the_next_one_begins_at_
 
 def test_a_lesson_ends_at_its_top_and_leads_to_the_next(traveller: Visitor) -> None:
     traveller.page.set_viewport_size(TELEPHONE)
-    page = traveller.arrive("/lessons?lesson=1-what-attention-computes&step=8")
+    page = traveller.arrive("/lessons?lesson=2-attention-by-hand&step=8")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name=WORDS.label("end"))).to_be_in_viewport(ratio=1)
     expect(page.locator("iframe")).to_have_count(0)
-    page.get_by_role("link", name="Next lesson: 2 · BERT").click()
+    page.get_by_role("link", name="Next lesson: 4 · BERT").click()
     expect(page.get_by_role("heading", name="Predict a masked token")).to_be_in_viewport(ratio=1)
 
 

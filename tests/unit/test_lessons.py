@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from core import patterns
+from core import catalogue, links, patterns
 from core.content import parse
 from core.errors import ContentUnusable, InputUnusable, OutOfRange
 from core.language.guesses import among, plain_word, same_word
@@ -34,6 +34,8 @@ FRONT = '+++\ntitle = "A lesson"\nline = "A line."\n+++\n'
 VIEW = 'view = "/attention?tab=heads&model=minilm&layer=1"'
 ASKED = 'question = "W"\noptions = ["a", "b"]'
 SCORES = '{ kind = "scores", pattern = "full", tokens = 4 }'
+
+NUMBER = f'question = "W"\ncheck = {SCORES}'
 
 
 def step(block: str = VIEW, title: str = "First", text: str = "Some text.") -> str:
@@ -84,6 +86,25 @@ def test_a_file_becomes_a_lesson() -> None:
             r"options.1.why: Extra",
         ),
         (FRONT + step(f'{VIEW}\nquestion = "W"\noptions = ["a", ""]'), r"an option has 1 to 400 characters"),
+        (
+            FRONT + step(f'{VIEW}\n{NUMBER}\nmistakes = [{{ answer = "5" }}]'),
+            r"First”: mistakes.0.answer: Input should be a valid number",
+        ),
+        (
+            FRONT + step(f'{VIEW}\n{ASKED}\nmistakes = [{{ answer = 5 }}]\ncheck = {SCORES}'),
+            r"mistakes are wrong numbers; a wrong option says itself why",
+        ),
+        (FRONT + step(f'{VIEW}\n{NUMBER}\nasks = "memory"'), r"First”: asks: Input should be 'arithmetic'"),
+        (FRONT + step(VIEW + "\n[[again]]"), r"First”: .*only the question of a step is asked again"),
+        (FRONT + step(VIEW + '\n[[again]]\nquestion = "W"'), r"First”: again.0: .*a question needs a check"),
+        (
+            FRONT + step(f'{VIEW}\n{NUMBER}\n[[again]]\nview = "/attention?model=gpt-9"'),
+            r"step 1 “First”: .*model “gpt-9”, but it must be one of",
+        ),
+        (
+            FRONT + step(f'{VIEW}\nquestion = "W"\ncheck = {{ kind = "calculation", of = "1 / 0" }}'),
+            r"check.calculation.of: “1 / 0” cannot be computed\. Use numbers",
+        ),
         (FRONT + step(VIEW + "\ncovered = true"), r"a view is covered until its question is answered"),
         (FRONT + step(f"{VIEW}\n{ASKED}\ncheck = {SCORES}"), r"a check that answers with a text needs options"),
         (
@@ -113,6 +134,24 @@ def test_what_does_not_fit_is_refused_with_its_step(text: str, reason: str) -> N
         refuse_missing_views(from_text(text))
 
 
+def test_what_is_asked_again_leaves_out_what_is_the_same_but_what_speaks_of_the_numbers() -> None:
+    own = 'because = "4 · 4."\nmistakes = [{ answer = 10, misconception = "A mask.", because = "There is none." }]'
+    other = '[[again]]\nquestion = "And of 5?"\ncheck = { kind = "scores", pattern = "full", tokens = 5 }'
+    lesson = from_text(FRONT + step(f'{VIEW}\nasks = "transfer"\nhint = "n²."\n{NUMBER}\n{own}\n{other}'))
+    first, again = lesson.steps[0].variants
+    assert [variant.check.answer() for variant in (first, again) if variant.check] == [16, 25]
+    assert (again.path, again.title, again.text, again.asks, again.hint) == (
+        first.path,
+        "First",
+        "Some text.",
+        "transfer",
+        "n².",
+    )
+    assert (first.because, again.because, again.mistakes) == ("4 · 4.", "", [])
+    assert first.quiz is not None
+    assert first.quiz.behind(10) is first.quiz.mistakes[0]
+
+
 def test_the_view_of_a_hostile_lesson_stays_on_this_host() -> None:
     lesson = from_text(FRONT + step('view = "https://evil.example/attention?tab=heads&text=<script>"'))
     assert lesson.steps[0].path == "/attention?tab=heads&text=%3Cscript%3E"
@@ -127,10 +166,14 @@ def bundled() -> list[Lesson]:
 @pytest.mark.parametrize("lesson", bundled(), ids=lambda lesson: lesson.slug)
 def test_every_view_of_a_bundled_lesson_exists(lesson: Lesson) -> None:
     refuse_missing_views(lesson)
-    assert 6 <= len(lesson.steps) <= 9
-    assert sum(step.check is not None for step in lesson.steps) >= 3
-    assert all(step.note for step in lesson.steps)
-    assert lesson.sources
+
+
+def test_a_link_to_a_lesson_of_before_opens_one_of_today() -> None:
+    assert links.current("lessons", {"lesson": "2-bert", "step": "3"}) == ("lessons", {"lesson": "4-bert"})
+    slugs = {lesson.slug for lesson in bundled()}
+    moved = [row for row in catalogue.moved_views() if "lessons" in row["pages"]]
+    assert {row["query"]["lesson"] for row in moved} <= slugs
+    assert not {row["when"]["lesson"] for row in moved} & slugs
 
 
 def test_a_host_adds_lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,27 +229,23 @@ def test_a_check_says_where_its_answer_comes_from() -> None:
 
 
 READ = {
-    ("1-what-attention-computes", 2): "a map to read",
-    ("1-what-attention-computes", 3): "a map to read",
-    ("1-what-attention-computes", 4): "the map of scores says their size, not their number",
-    ("1-what-attention-computes", 6): "a map to read",
-    ("2-bert", 2): "the bars are those of another sentence",
-    ("2-bert", 3): "a map to read",
-    ("2-bert", 7): "the tree says one of the two counts",
-    ("3-gpt", 1): "a map to read",
-    ("5-tokenizers", 7): "the chart is of other sentences",
-    ("6-objectives", 6): "the view is of a sentence pair, not of the paper's figures",
-    ("7-bert-family", 1): "the view is of masks, not of the paper's figures",
-    ("7-bert-family", 2): "the tree says one of the four counts",
-    ("8-heads", 2): "a chart to read",
-    ("8-heads", 3): "the chart is of another model",
-    ("8-heads", 4): "a chart to read",
-    ("8-heads", 5): "a map to read",
-    ("9-long-texts", 1): "the mask is of another length",
-    ("9-long-texts", 3): "the view says the counts at the length that one chooses, to divide",
-    ("9-long-texts", 7): "the mask is one of three, and of another length",
-    ("10-smaller", 1): "the view says both counts, to divide",
-    ("10-smaller", 6): "the tree says one of the two counts",
+    ("2-attention-by-hand", 2): "a map to read",
+    ("2-attention-by-hand", 3): "a map to read",
+    ("2-attention-by-hand", 4): "the map of scores says their size, not their number",
+    ("2-attention-by-hand", 6): "a map to read",
+    ("4-bert", 2): "the bars are those of another sentence",
+    ("4-bert", 3): "a map to read",
+    ("4-bert", 7): "the tree says one of the two counts",
+    ("5-gpt", 1): "a map to read",
+    ("1-tokens", 7): "the chart is of other sentences",
+    ("7-objectives", 6): "the view is of a sentence pair, not of the paper's figures",
+    ("8-bert-family", 1): "the view is of masks, not of the paper's figures",
+    ("8-bert-family", 2): "the tree says one of the four counts",
+    ("12-long-texts", 1): "the mask is of another length",
+    ("12-long-texts", 3): "the view says the counts at the length that one chooses, to divide",
+    ("12-long-texts", 7): "the mask is one of three, and of another length",
+    ("13-smaller", 1): "the view says both counts, to divide",
+    ("13-smaller", 6): "the tree says one of the two counts",
 }
 """The questions whose view is open before they are answered, and why that does not print the answer."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.quiz import Answer, Option, Quiz
+from core.quiz import Answer, Mistake, Option, Quiz
 from core.ui.quiz import spoken
 
 
@@ -18,9 +18,17 @@ def test_an_answer_is_right_within_its_tolerance(given: Answer, answer: Answer, 
 
 def test_the_chosen_option_is_found_by_its_text() -> None:
     quiz = Quiz(text="?", options=(Option(text="a"), Option(text="b", misconception="c")))
-    assert quiz.chosen("b") == quiz.options[1]
-    assert quiz.chosen("c") is None
+    assert quiz.behind("b") == quiz.options[1]
+    assert quiz.behind("c") is None
     assert quiz.texts == ("a", "b")
+
+
+def test_a_wrong_number_is_found_among_the_mistakes() -> None:
+    mistake = Mistake(answer=5, misconception="The score is not divided by √d.", because="5 / √2 = 3.54.")
+    quiz = Quiz(text="?", tolerance=0.02, mistakes=(mistake,))
+    assert quiz.behind(5.1) is mistake
+    assert quiz.behind(5.2) is None
+    assert quiz.behind("5") is None
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 
 import segno
 
+from core.content import content
 from core.errors import AtlasError
+from core.lessons import FOLDER
 from core.lessons.lesson import Lesson, Step
 from core.ui.export import heading, html_page
 from core.ui.page import css
@@ -26,26 +28,33 @@ def handout(lesson: Lesson, site: str, *, notes: bool) -> str:
     steps = [_step(number, step, lesson.trusted, site, notes) for number, step in enumerate(lesson.steps, 1)]
     sources = " · ".join(map(escape, lesson.sources))
     line = f'<p>{escape(lesson.line)}</p><p class="name">Name</p>'
-    return html_page(lesson.title, [_STYLE, line, *steps, f"<p>{sources}</p>"], "light")
+    can = _items(content(FOLDER, "lessons").part("Can").strip("*"), lesson.can)
+    return html_page(lesson.title, [_STYLE, line, can, *steps, f"<p>{sources}</p>"], "light")
+
+
+def _items(lead: str, items: Sequence[str]) -> str:
+    rows = "".join(f"<br>– {escape(item)}" for item in items)
+    return f"<p>{escape(lead)}{rows}</p>" if items else ""
 
 
 def key(lesson: Lesson, answer: Callable[[Step], str]) -> str:
-    """The answers to a lesson's questions, and why, as a page to print.
+    """The answers to a lesson's questions, those asked again included, and why, as a page to print.
 
     Args:
         answer: computes the answer to a step's question, as the page prints it; what it refuses is printed instead.
     """
     rows = []
     for number, step in enumerate(lesson.steps, 1):
-        if step.question:
+        asked = []
+        for variant in step.variants if step.question else ():
             try:
-                text = answer(step)
+                text = answer(variant)
             except AtlasError as error:
                 text = str(error)
-            rows.append(
-                f"<section>{heading(f'{number}. {step.title}')}<p>{escape(step.question)} <b>{escape(text)}</b></p>"
-                f"{_paragraphs(step.because, lesson.trusted)}</section>"
-            )
+            asked.append(f"<p>{escape(variant.question or '')} <b>{escape(text)}</b></p>")
+            asked.append(_paragraphs(variant.because, lesson.trusted))
+        if asked:
+            rows.append(f"<section>{heading(f'{number}. {step.title}')}{''.join(asked)}</section>")
     return html_page(f"{lesson.title}: key", [_STYLE, *rows], "light")
 
 

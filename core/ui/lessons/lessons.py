@@ -53,8 +53,8 @@ LESSON = Carried(name="lesson", label="Lesson", as_=link.Choice())
 STEP = Carried(name="step", label="Step", as_=link.Integer(None, 1, MOST_STEPS + 1))
 FILE = Carried(name="file", label="Lesson file", as_=link.Text())
 NOTES = Toggle(name="notes", label="Instructor’s notes")
-_ANSWERS = "lessons.answers"
-"""What was answered in this session, :class:`_Tried` by question."""
+_ANSWERS, _VARIANTS = "lessons.answers", "lessons.variants"
+"""What was answered in this session, :class:`_Tried` by question; and which variant of a step's question is asked."""
 _CHECK: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
 
 
@@ -154,8 +154,9 @@ def _lesson(view: View, lesson: Lesson) -> None:
             _end(view, lesson)
         VIEW.draw(key, {"src": "", "lesson": lesson.slug, "step": number, "steps": last, "presented": presenting()})
         return
-    step = lesson.steps[number - 1]
-    covered = step.covered and _slot(lesson, number) not in _tried()
+    at = _variant(lesson, number)
+    step = lesson.steps[number - 1].variants[at]
+    covered = step.covered and _answered(_slot(lesson, number, at)) is None
     hall = presenting()
     with st.container(key="atlas-lesson-hall" if hall else "atlas-lesson"):
         text, picture, question = st.container(), st.container(), st.container()
@@ -166,6 +167,9 @@ def _lesson(view: View, lesson: Lesson) -> None:
                 st.markdown(terms(first_sentence(f"**{title}** {words}")))
         else:
             _place(lesson, number)
+            if number == 1 and lesson.can:
+                can = "".join(f"\n- {_words(lesson, phrase)}" for phrase in lesson.can)
+                st.markdown(f"{view.words.part('Can')}\n{can}")
             st.subheader(_words(lesson, step.title), anchor=False)
             st.markdown(_words(lesson, step.text))
     with picture:
@@ -189,7 +193,7 @@ def _lesson(view: View, lesson: Lesson) -> None:
             page_link(step.page, view.words.label("open"), step.query, icon=":material/open_in_full:")
     with question:
         with sentences():
-            _question(view, lesson, number, step)
+            _question(view, lesson, number, at)
         _steps(view, lesson, number)
         if step.note and state.text("notes") == "yes":
             st.info(_words(lesson, step.note), icon=":material/co_present:")
@@ -203,15 +207,20 @@ def _place(lesson: Lesson, number: int) -> None:
 
 
 def _end(view: View, lesson: Lesson) -> None:
-    """How many questions were answered correctly at once, those that were not, and the next lesson."""
+    """The recap, how many questions were answered correctly at once, those that were not, and the next lesson."""
     _place(lesson, len(lesson.steps) + 1)
     st.subheader(view.words.label("end"), anchor=False)
-    questions = {number: step for number, step in enumerate(lesson.steps, 1) if step.check}
-    tried = {number: _tried().get(_slot(lesson, number)) for number in questions}
-    missed = [number for number, answered in tried.items() if answered is None or not answered.at_once]
+    if lesson.recap:
+        st.markdown("\n".join(f"{i}. {_words(lesson, sentence)}" for i, sentence in enumerate(lesson.recap, 1)))
+    questions = {
+        number: [_tried().get(_slot(lesson, number, at)) for at in range(len(step.variants))]
+        for number, step in enumerate(lesson.steps, 1)
+        if step.check
+    }
     if questions:
-        right = len(questions) - len(missed)
+        right = sum(first is not None and bool(first.at_once) for first, *_ in questions.values())
         st.markdown(view.words.part("Score", right=right, questions=len(questions)))
+    missed = [number for number, tried in questions.items() if not any(each and each.at_once for each in tried)]
     if missed:
         here = {name: text for name in (LESSON.name, FILE.name) if (text := view.state.text(name))}
         st.markdown(view.words.part("Missed"))
@@ -274,16 +283,16 @@ def _printed(step: Step) -> str:
 class _Tried:
     """What somebody answered to a question in this session."""
 
-    reply: Answer
-    """The last answer."""
+    reply: Answer | None
+    """The last answer; None where the question has been asked again since."""
     at_once: bool | None = None
     """Whether the first answer was right, once it has been compared."""
     shown: bool = False
     """Whether the answer was asked for."""
 
 
-Slot = tuple[str, str, int]
-"""A question: its lesson, by slug and title, and its step."""
+Slot = tuple[str, str, int, int]
+"""A question: its lesson, by slug and title, its step, and its variant."""
 
 
 def _tried() -> dict[Slot, _Tried]:
@@ -291,21 +300,45 @@ def _tried() -> dict[Slot, _Tried]:
     return answers
 
 
-def _slot(lesson: Lesson, number: int) -> Slot:
-    return lesson.slug, lesson.title, number
+def _answered(slot: Slot) -> _Tried | None:
+    tried = _tried().get(slot)
+    return None if tried is None or tried.reply is None else tried
 
 
-def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
+def _slot(lesson: Lesson, number: int, at: int) -> Slot:
+    return lesson.slug, lesson.title, number, at
+
+
+def _variant(lesson: Lesson, number: int) -> int:
+    """Which variant of the question of step ``number`` is asked; 0 is the step's own."""
+    stored: int = st.session_state.get(_VARIANTS, {}).get(_slot(lesson, number, 0), 0)
+    return stored % len(lesson.steps[number - 1].variants)
+
+
+def _box(view: View, slot: Slot) -> str:
+    lesson, _, number, at = slot
+    return view.state.key(f"answer.{lesson}.{number}.{at}")
+
+
+def _question(view: View, lesson: Lesson, number: int, at: int) -> None:
     """The question of a step, the verdict once somebody has answered, and below it the answers."""
+    variants = lesson.steps[number - 1].variants
+    step = variants[at]
     if (quiz := step.quiz) is None or step.check is None:
         return
-    st.markdown(f"**{_words(lesson, quiz.text)}**")
+    asks = f"*{view.words.label(step.asks)}:* " if step.asks else ""
+    st.markdown(f"{asks}**{_words(lesson, quiz.text)}**")
     verdict_box = st.container()  # above the answers, so that whoever sees *Check* sees it
-    tag, slot = f"{lesson.slug}.{number}", _slot(lesson, number)
-    box = view.state.key(f"answer.{tag}")
+    slot = _slot(lesson, number, at)
+    box = _box(view, slot)
     reply = ask(quiz, box, titled=True, write=partial(_words, lesson))
-    st.button("Check", key=view.state.key(f"check.{tag}"), on_click=_take_answer, args=(slot, box))
-    tried = _tried().get(slot)
+    with st.container(horizontal=True, gap="small"):
+        st.button("Check", key=f"{box}.check", on_click=_take_answer, args=(slot, box))
+        tried = _answered(slot)
+        if tried is not None and len(variants) > 1:
+            after = _slot(lesson, number, (at + 1) % len(variants))
+            again = view.words.label("again")
+            st.button(again, key=f"{box}.again", icon=":material/shuffle:", on_click=_ask_again, args=(view, after))
     if tried is None or not (tried.shown or reply == tried.reply):
         return
     try:
@@ -314,7 +347,7 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
             raise ContentUnusable(f"The answer is “{str(computed)[:60]}”, which is none of the options.")
     except AtlasError as failure:
         raise ContentUnusable(f"{lesson.file}, step {number} “{step.title[:60]}”: {failure}") from failure
-    right = quiz.right(tried.reply, computed)
+    right = tried.reply is not None and quiz.right(tried.reply, computed)
     if tried.at_once is None:
         tried.at_once = right and not tried.shown
     with verdict_box, st.container(key="atlas-verdict", gap="small"):
@@ -322,7 +355,7 @@ def _question(view: View, lesson: Lesson, number: int, step: Step) -> None:
 
 
 def _verdict(view: View, lesson: Lesson, step: Step, computed: Answer, *, right: bool, tried: _Tried) -> None:
-    """Whether it is right, and why; a wrong answer is followed by the answer if somebody asks for it."""
+    """Why the answer is right, or what is wrong with it; then comes the answer if somebody asks for it."""
     assert step.check is not None
     value = view.words.part(step.check.way(), answer=plain(shown(computed)))
     if sources := "; ".join(step.check.sources()):
@@ -333,20 +366,19 @@ def _verdict(view: View, lesson: Lesson, step: Step, computed: Answer, *, right:
     elif tried.shown:
         verdict(f"{value}{because}")
     else:
-        verdict(
-            f"{terms(view.words.part('Not this'))}{_misconception(lesson, step, tried.reply)}{because}", right=False
-        )
+        verdict(f"{terms(view.words.part('Not this'))}{_correction(lesson, step, tried.reply)}", right=False)
         key = view.state.key("show")
         st.button(view.words.label("show"), key=key, type="tertiary", on_click=setattr, args=(tried, "shown", True))
 
 
-def _misconception(lesson: Lesson, step: Step, reply: Answer) -> str:
-    """The name of the misconception behind a wrong option, and what is true instead."""
-    option = step.quiz.chosen(reply) if step.quiz else None
-    if option is None:
-        return ""
-    name = f" *{_words(lesson, option.misconception)}*" if option.misconception else ""
-    return name + (f" {_words(lesson, option.because)}" if option.because else "")
+def _correction(lesson: Lesson, step: Step, reply: Answer | None) -> str:
+    """The misconception behind a wrong answer, and what is true instead; else the step's hint."""
+    wrong = step.quiz.behind(reply) if step.quiz and reply is not None else None
+    name = f" *{_words(lesson, wrong.misconception)}*" if wrong and wrong.misconception else ""
+    if wrong and wrong.because:
+        return f"{name} {_words(lesson, wrong.because)}"
+    hint = step.hint or step.because
+    return f"{name}\n\n{_words(lesson, hint)}" if hint else name
 
 
 def _take_answer(slot: Slot, box: str) -> None:
@@ -354,10 +386,16 @@ def _take_answer(slot: Slot, box: str) -> None:
     reply: Answer | None = st.session_state.get(box)
     if reply is None:
         return
-    if slot in _tried():
-        _tried()[slot].reply = reply
-    else:
-        _tried()[slot] = _Tried(reply)
+    _tried().setdefault(slot, _Tried(reply)).reply = reply
+
+
+def _ask_again(view: View, slot: Slot) -> None:
+    """Ask the variant of a question that ``slot`` names, unanswered."""
+    lesson, title, number, at = slot
+    st.session_state.setdefault(_VARIANTS, {})[lesson, title, number, 0] = at
+    if tried := _tried().get(slot):
+        tried.reply, tried.shown = None, False
+    st.session_state[_box(view, slot)] = None
 
 
 @session.cached("running-the-model")
