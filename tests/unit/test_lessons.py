@@ -91,7 +91,7 @@ def test_a_file_becomes_a_lesson() -> None:
             r"First”: mistakes.0.answer: Input should be a valid number",
         ),
         (
-            FRONT + step(f'{VIEW}\n{ASKED}\nmistakes = [{{ answer = 5 }}]\ncheck = {SCORES}'),
+            FRONT + step(f"{VIEW}\n{ASKED}\nmistakes = [{{ answer = 5 }}]\ncheck = {SCORES}"),
             r"mistakes are wrong numbers; a wrong option says itself why",
         ),
         (FRONT + step(f'{VIEW}\n{NUMBER}\nasks = "memory"'), r"First”: asks: Input should be 'arithmetic'"),
