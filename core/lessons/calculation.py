@@ -1,7 +1,7 @@
 """An expression of numbers, computed: ``(1*3 + 2*1) / sqrt(2)`` is 3.54.
 
 It has numbers, ``+ - * / **``, parentheses, and the functions of :data:`FUNCTIONS`; ``softmax(a, b, c)`` is the weight
-of the first. Python parses it, and only what is named here is computed, in floating point: nothing is evaluated as code.
+of the first. Python parses it, and only what is named here is computed, in floating point: nothing runs as code.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ from core.tokenizers.cut import cut
 from core.tokenizers.known import known
 
 Way = Literal["Computed", "Calculated", "Counted", "Measured", "Published"]
-"""Where an answer comes from: a run, numbers of the question, a stored tree, stored measurements, a paper. A part of the
-content each."""
+"""Where an answer comes from: a run, numbers of the question, a stored tree, stored measurements, a paper. A part of
+the content each."""
 Short = Annotated[str, Field(max_length=2_000)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 
