@@ -94,6 +94,10 @@ class Content:
         """Whether the file has this part; Try and Notice are optional."""
         return part in self.parts
 
+    def stands(self, part: str) -> bool:
+        """Whether the file has this part, and the part needs no values."""
+        return self.has(part) and not _PLACEHOLDER.search(self.parts[part].text)
+
     def part(self, name: str, /, **values: str | int | float) -> str:
         """The part as Markdown, with its placeholders replaced by ``values``.
 

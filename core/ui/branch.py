@@ -113,7 +113,9 @@ def _live(
         with sentences():
             words = section.words(view.state.page)
             view.state.helps = words.front.get("help", {})
-            section.draw(View(view.state, words, view.later))
+            own = View(view.state, words, view.later)
+            section.draw(own)
+            own.finish()
     elif view.spec is None:
         _no_model(view)
     else:
@@ -250,7 +252,9 @@ def _demo(demos: Sequence[Demo], view: BranchView, spec: CheckpointSpec) -> None
         demo = offered[choice.draw(state, tag=spec.slug) if len(offered) > 1 else choice.value(state)]
     row = tab_row() if alone() else view.row  # alone, the row above is hidden
     with sentences():
-        demo.draw(DemoView(state, demo.words, view.later, row=row, spec=spec))
+        own = DemoView(state, demo.words, view.later, row=row, spec=spec)
+        demo.draw(own)
+        own.finish()
     if more := _other_demos(demos, offered, view.system.slug, spec):
         st.markdown(more)
     query = {"model": spec.slug}

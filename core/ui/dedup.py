@@ -93,7 +93,6 @@ def deduplication(view: View) -> None:
             _estimates(view, near, values[JACCARD.name])
     _repeats(view, exact)
     view.try_and_notice()
-    view.say("Why")
     view.how_it_works(bands=dedup.BANDS, minima=dedup.MINIMA, found=percent(dedup.found_with(0.8)))
 
 

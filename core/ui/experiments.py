@@ -43,8 +43,6 @@ def draw_study(view: View, study: Study) -> None:
     view.try_and_notice()
     spread = common.words.label("spread") if study.seeds and not y.low else ""
     common.note("Setup", varied=study.varied, held=study.held, spread=spread, repeat=study.command)
-    if view.words.has("How it works"):
-        view.how_it_works()
 
 
 def _choices(view: View, study: Study) -> Mapping[str, Cell]:

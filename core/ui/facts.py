@@ -27,7 +27,7 @@ _MOST_RESULTS = 5
 def change(system: System) -> None:
     """Draw why the system changed what it did: the first sentence, and all of it in a fold."""
     words = content("branch", "facts")
-    markdown(words.part("Why", why=first_sentence(system.why)))
+    markdown(words.part("Motivation", why=first_sentence(system.why)))
     with st.expander(words.label("why"), type="compact"):
         _change(system, words)
 

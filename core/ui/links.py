@@ -103,6 +103,8 @@ class PageState:
     """The query of the page before, which the browser takes along if it receives it after the click."""
     replaces: bool = False
     """Whether the browser replaces its URL by one with the sentence, which adds no step to the history."""
+    drawn: set[str] = field(default_factory=set)
+    """The parts of contents that are drawn once a run, and have been."""
 
     def key(self, name: str) -> str:
         """A widget's key; it changes when a link or Back replaces the state."""

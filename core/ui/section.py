@@ -1,8 +1,9 @@
 """A page and its sections: what a page file declares, and the frame around it.
 
 A section is a name, its parameters, its content and a function that draws it. The frame does what all share: title,
-the row of sections, reading and writing the link, errors as sentences, Try and Notice below the picture, *How it
-works*, and the foot: one menu (Copy link, Present, Reset, all downloads and tables, the room), the next step.
+the row of sections, reading and writing the link, errors as sentences, Why, Try and Notice below the picture, *How it
+works* and the misreading, and the foot: one menu (Copy link, Present, Reset, all downloads and tables, the room), the
+next step.
 ``assets/content/<page>/page.md`` and ``<page>/<section>.md`` hold the words; ``next`` in the front matter of either is
 where to go from here.
 """
@@ -49,6 +50,8 @@ from core.ui.param import Param
 from core.ui.room import door
 
 _MENU, _DOTS = "More", ":material/more_vert:"
+_COLUMN = 560
+"""Pixels of a column of prose: about 70 characters."""
 _BARE = css("bare")
 _PRESENTED = css("presented")
 
@@ -139,15 +142,21 @@ class View:
         st.caption(terms(self.words.part(part, **values)))
 
     def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
-        """Draw the formulas with their symbols and the paper, in a closed expander; ``how`` may label it."""
-        with st.expander(self.words.front.get("how", "How it works")):
+        """Draw what is computed, in a closed expander that ``how`` may label, then the misreading.
+
+        The frame draws both at the end of a section that does not.
+        """
+        self.state.drawn.add("How it works")
+        with st.expander(self.words.front.get("how", "How it works")), st.container(width=_COLUMN):
             for part in parts or ("How it works",):
                 self.say(part, **values)
             for note in (*notes, *(["Paper"] if self.words.has("Paper") else [])):
                 self.note(note)
+        if self.words.has("Misreading") and self._due("Misreading"):
+            self._argue("A common misreading", "Misreading", **values)
 
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
-        """Draw Try and Notice, side by side if there is room. ``variant``: of "Notice: variant".
+        """Draw Why, and beside it Try and Notice. ``variant``: of "Notice: variant".
 
         Nothing in another page's frame: that page says what to look at.
         """
@@ -158,8 +167,35 @@ class View:
             for name in ("Try", "Notice")
             if self.words.has(part := f"{name}: {variant}") or self.words.has(part := name)
         ]
-        for column, (name, part) in zip(st.columns(len(shown) or 1, gap="large"), shown, strict=False):
+        if self.words.has("Why") and self._due("Why"):
+            left, right = st.columns([1.25, 1], gap="large")
+            with left:
+                self._argue("Why", "Why", **values)
+            columns = [right] * len(shown)
+        else:
+            columns = st.columns(len(shown) or 1, gap="large")
+        for column, (name, part) in zip(columns, shown, strict=False):
             column.markdown(terms(f"**{name}** {self.words.part(part, **values)}"))
+
+    def finish(self) -> None:
+        """Draw what the content has and the section has not drawn: Why, How it works, the misreading."""
+        if self.words.stands("Why") and self._due("Why"):
+            self._argue("Why", "Why")
+        if self.words.stands("How it works") and self._due("How it works"):
+            self.how_it_works()
+        if self.words.stands("Misreading") and self._due("Misreading"):
+            self._argue("A common misreading", "Misreading")
+
+    def _argue(self, lead: str, part: str, /, **values: str | int | float) -> None:
+        """Draw a paragraph that argues, in a column; not in a lecture hall, where somebody says it."""
+        if not alone():
+            st.markdown(terms(f"**{lead}** {self.words.part(part, **values)}"), width=_COLUMN)
+
+    def _due(self, part: str) -> bool:
+        """Whether no section of this run has drawn ``part`` yet; from now on one has."""
+        due = part not in self.state.drawn
+        self.state.drawn.add(part)
+        return due
 
 
 @dataclass(frozen=True)
@@ -250,6 +286,7 @@ class Page:
             state.helps = words.front.get("help", {}) | view.words.front.get("help", {})
             with sentences():
                 section.draw(view)
+                view.finish()
             later, step = view.later, view.words.front.get("next", step)
         if not bare():  # in the frame of a presented lesson, that has keys and button
             mode_button()

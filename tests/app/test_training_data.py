@@ -81,3 +81,15 @@ def test_a_prediction_comes_before_the_answer(monkeypatch: pytest.MonkeyPatch) -
         at = question.set_value(question.options[0]).run()
         assert html_of(at).count("The model says") == number + 1
     assert len(at.success) == 1  # only “Now close your eyes.” stands in a line
+
+
+def test_a_page_argues_below_its_picture_and_in_no_frame_of_another() -> None:
+    """Why stands before Try and Notice, the misreading after How it works, each once."""
+    at = opened("training", tab="data")
+    leads = re.findall(r"\*\*(Why|Try|Notice|A common misreading)\*\*", " ".join(part.value for part in at.markdown))
+    assert leads == ["Why", "Try", "Notice", "A common misreading"]
+    assert "How it works" in [expander.label for expander in at.expander]
+    at.context = {"is_embedded": True}
+    at.run()
+    assert not re.search(r"\*\*(Why|Try|Notice|A common misreading)\*\*", " ".join(part.value for part in at.markdown))
+    assert "How it works" in [expander.label for expander in at.expander]

@@ -32,9 +32,9 @@ ALSO: dict[str, tuple[str, ...]] = {
     "attention/bertviz": ("Source",),
     "attention/roles": ("Best", "Sentence", "Arcs"),
     "attention/heads": ("About", "Not computed"),
-    "interventions/break": ("Change", "Control", "Loss", "Why"),
+    "interventions/break": ("Change", "Control", "Loss", "Purpose"),
     "interventions/features": ("Explained", "Judged", "Changed"),
-    "interventions/induction": ("Copied", "Predictions", "Why"),
+    "interventions/induction": ("Copied", "Predictions"),
     "interventions/lens": ("Source",),
     "interventions/off": ("Bars", "Sharp"),
     "interventions/patch": ("Returned",),
@@ -150,6 +150,55 @@ def test_masks_show_at_most_120_words_of_any_mask_under_every_tab() -> None:
 
 def test_words_are_counted_without_formulas_and_tables() -> None:
     assert count("One, two – $x$.\n$$a\n b$$\n| three | four |\n### Five\n**six** {{seven}}") == 5
+
+
+MAIN = re.findall(
+    r"`([a-z]+/[a-z-]+)`",
+    re.findall(r"^- \*\*Main views\*\*.+?(?=^- )", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.M | re.S)[
+        0
+    ],
+)
+"""The content files of the views that explain a subject, as CONTRIBUTING lists them."""
+UNWRITTEN = {
+    "transformer/picture",
+    "attention/heads",
+    "attention/all",
+    "attention/block",
+    "interventions/off",
+    "interventions/patch",
+    "interventions/induction",
+    "vectors/word",
+    "vectors/sum",
+    "vectors/places",
+    "tokenizers/beside",
+    "tokenizers/steps",
+    "objectives/masks",
+    "objectives/masked",
+    "objectives/causal",
+    "objectives/sentinels",
+    "objectives/replaced",
+    "generation/step",
+    "generation/beam",
+    "generation/cache",
+    "training/train",
+    "demos/masks",
+    "demos/rewrite",
+    "demos/sparse",
+}
+"""Main views that still lack a Why or a How it works."""
+
+
+def explained(slug: str) -> bool:
+    """Whether a view says why, in one argument with a number, and how it works."""
+    words = content(*slug.split("/"))
+    why = words.parts["Why"].text if words.has("Why") else ""
+    how = any(part.startswith("How it works") for part in words.parts)
+    return how and 80 <= count(why) <= 150 and bool(re.search(r"\d|\{\{", why))
+
+
+def test_each_main_view_says_why_with_a_number_and_how_it_works() -> None:
+    assert len(MAIN) == len(set(MAIN)) == 25
+    assert {slug for slug in MAIN if not explained(slug)} == UNWRITTEN
 
 
 @pytest.mark.parametrize("slug", ["/".join(name) for name in names()])

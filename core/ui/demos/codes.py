@@ -51,7 +51,6 @@ def draw_codes(view: DemoView) -> None:
     st.divider()
     with sentences():
         _verdict(view, covered)
-    view.how_it_works()
     decoding_link(view.spec.slug, text)
 
 

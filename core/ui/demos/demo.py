@@ -289,6 +289,7 @@ class Demo:
         def drawn(view: View) -> None:
             spec = model() if model else checkpoints.get(*checkpoints.first(self.slug))
             self.draw(DemoView(view.state, view.words, view.later, spec=spec))
+            view.finish()
             card_panel(spec, view.state)
 
         return Section(self.slug, drawn, self.params, folder="demos")

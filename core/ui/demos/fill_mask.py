@@ -81,7 +81,6 @@ def draw_predictions(view: DemoView) -> None:
                 _refilled(view, sentence, predictions)
             view.try_and_notice()
             _all_probes(view)
-    view.how_it_works()
 
 
 def _in_pieces(tokens: Sequence[Token]) -> bool:

@@ -62,7 +62,6 @@ def pass_at_k(view: View) -> None:
     names = ("unbiased", "deviation", "naive", "low")
     view.say("Answer", k=k, problems=len(counts), **dict(zip(names, map(percent, at), strict=True)))
     view.try_and_notice()
-    view.how_it_works()
 
 
 PASS_AT_K = Section("pass-at-k", pass_at_k, (PASSED, SAMPLES, K), folder="demos")

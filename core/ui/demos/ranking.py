@@ -61,7 +61,6 @@ def ranking(view: View) -> None:
     )
     view.try_and_notice()
     Grid(words.label("table"), columns, scored).draw("ranks", state.key("ranks.csv"))
-    view.how_it_works()
 
 
 def _sums(view: View, scored: tuple[Candidate, ...]) -> None:

@@ -83,7 +83,6 @@ def _show(view: DemoView, detection: Detection) -> None:
         if threshold != 0.5:
             view.note("Threshold", percent=f"{100 * threshold:.0f}")
     view.try_and_notice()
-    view.how_it_works()
 
 
 def _judge(detection: Detection, view: DemoView) -> Judge:

@@ -100,7 +100,6 @@ def draw_spans(view: DemoView) -> None:
         view.predictions("spans", shown, 3)
         view.try_and_notice()
         _measured(view)
-    view.how_it_works()
 
 
 def draw_unified(view: DemoView) -> None:
@@ -125,7 +124,6 @@ def draw_unified(view: DemoView) -> None:
         view.predictions("unified", shown, 3)
         view.try_and_notice()
         _measured(view)
-    view.how_it_works()
 
 
 @session.cached("predicting")
@@ -148,7 +146,6 @@ def draw_directions(view: DemoView) -> None:
         view.predictions("directions", shown, 2)
         view.try_and_notice()
         _measured(view)
-    view.how_it_works()
 
 
 def draw_orders(view: DemoView) -> None:
@@ -169,7 +166,6 @@ def draw_orders(view: DemoView) -> None:
             view.chances("orders", THREE, [*chances.values()], rows)
     view.try_and_notice()
     _measured(view)
-    view.how_it_works()
 
 
 def _shuffled(view: DemoView, text: str) -> None:

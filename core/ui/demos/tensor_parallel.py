@@ -51,7 +51,6 @@ def tensor_parallel(view: View) -> None:
         width=900,
     ).draw(state)
     view.try_and_notice(bytes=in_bytes(split.reduced_bytes), sent=in_bytes(split.sent_bytes))
-    view.how_it_works()
 
 
 def _steps(split: SplitLayer) -> tuple[LayerStep, ...]:

@@ -61,7 +61,6 @@ def translation_demo(view: DemoView) -> None:
             ]
         view.predictions("hidden-tokens", shown, 2, most=8)
         view.try_and_notice()
-    view.how_it_works()
 
 
 def _masked_tokens(view: DemoView, joined: Inputs) -> tuple[int, ...]:
@@ -158,7 +157,6 @@ def parts_demo(view: DemoView) -> None:
         view.try_and_notice()
     with sentences():
         _without_parts(view, text, masks)
-    view.how_it_works()
 
 
 def _score_maps(view: DemoView, parts: ScoreComponents, layer: int, head: int, selection: Selection) -> None:

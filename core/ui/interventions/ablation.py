@@ -99,7 +99,6 @@ def ablation(view: View) -> None:
     off.draw(state, tag=tag)
     view.try_and_notice()
     _sharp(shown_heads, spec, view)
-    view.how_it_works(notes=["Misreading"])
     rows = []
     for code, effect in effects.items():
         part, head = parts[code], effect if isinstance(effect, HeadEffect) else None

@@ -43,7 +43,6 @@ def attribution(view: View) -> None:
         share=f"{best.value:.2f}",
     )
     view.try_and_notice(spec.family.side)
-    view.how_it_works(notes=["Misreading"])
 
 
 def _bars(shares: Attribution, spec: CheckpointSpec, view: View) -> None:

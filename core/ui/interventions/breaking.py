@@ -43,7 +43,7 @@ def breaking(view: View) -> None:
     left, right = st.columns([1, 1.1], gap="large")
     with left:
         _answers(result, spec, view, question, names[switch])
-        view.say(f"Why: {switch}", **({"pads": PADS} if switch == "padding" else {}))
+        view.say(f"Purpose: {switch}", **({"pads": PADS} if switch == "padding" else {}))
     with right:
         losses = session.computed("breaking-each-part", part_losses, spec.slug)
         if losses is None:
@@ -53,7 +53,7 @@ def breaking(view: View) -> None:
                 losses, switch, names, spec, view, lambda slug: switches.put(state.key(switches.slot(spec.slug)), slug)
             )
     view.try_and_notice(spec.family.side)
-    view.how_it_works("How it works", "Misreading")
+    view.how_it_works("How it works", "Confused")
     if missing := [(slug, reason) for slug, reason in lacks.items() if reason]:
         with st.expander(view.words.label("missing")):
             for slug, reason in missing:

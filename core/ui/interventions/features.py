@@ -77,7 +77,6 @@ def _how(known: Measured, width: int, view: View) -> None:
     view.how_it_works(
         "How it works",
         *(["Names"] if known.judged else []),
-        notes=["Misreading"],
         width=width,
         features=f"{known.features:,}",
         layer=known.layer + 1,

@@ -69,9 +69,8 @@ def induction(view: View) -> None:
         _scores(view, after.measured, slot)
     with right:
         _pattern(view, after, slot)
-    view.say("Why")
     view.try_and_notice()
-    view.how_it_works(notes=["Misreading", "Bundled"])
+    view.how_it_works(notes=["Bundled"])
 
 
 def _trained(view: View, setups: tuple[Setup, Setup], button: DeltaGenerator, curves: DeltaGenerator) -> Runs:

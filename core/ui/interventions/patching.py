@@ -59,7 +59,6 @@ def patching(view: View) -> None:
     with right:
         _answers(grid, patched, cell, part, view)
     view.try_and_notice("tasks" if spec.offers("classifies texts") else spec.family.side)
-    view.how_it_works(notes=["Misreading"])
 
 
 def _states(kinds: tuple[Kind, ...], spec: CheckpointSpec, view: View) -> tuple[States, Kind]:

@@ -55,7 +55,6 @@ def probes(view: View) -> None:
         else:
             view.say("Classes: identity")
     view.try_and_notice(task)
-    view.how_it_works(notes=["Misreading"])
     page_link("interventions", view.words.label("patch"), {"tab": "patch"}, icon=":material/swap_horiz:")
 
 

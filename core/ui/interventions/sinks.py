@@ -46,7 +46,6 @@ def sinks(view: View) -> None:
         norm=f"{found.norms[layer, :, key].mean() / found.norms[layer].mean():.2f}",
     )
     view.try_and_notice(spec.family.side)
-    view.how_it_works(notes=["Misreading"])
 
 
 def _key(found: Sinks) -> int:

@@ -80,7 +80,6 @@ def steering(view: View) -> None:
             _counts(by_factor, alpha, words, view)
         _costs(by_factor, alpha, view, note="" if words else view.words.part("Own texts"))
     view.try_and_notice()
-    view.how_it_works(notes=["Misreading"])
 
 
 def _signed(alpha: float) -> str:

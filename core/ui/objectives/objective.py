@@ -88,7 +88,9 @@ def objective(view: View) -> None:
         _forget_others(state, section.params)
         words = section.words("objectives")
         state.helps |= words.front.get("help", {})
-        section.draw(View(state, words, view.later))
+        own = View(state, words, view.later)
+        section.draw(own)
+        own.finish()
         return
     entry, page, view = ENTRIES[picked], view.words, View(state, content("objectives", picked))
     _forget_others(state, (*entry.settings, *entry.rare))
@@ -100,6 +102,7 @@ def objective(view: View) -> None:
         text = _text(entry, view)
     with sentences():
         _draw_text(entry, view, page, chosen, inputs(entry.slug, chosen.model, text, chosen.seed, chosen.options))
+        view.finish()
 
 
 def _forget_others(state: PageState, params: Sequence[Param[Any]]) -> None:

@@ -71,7 +71,6 @@ def reward(view: View) -> None:
         objective=minus(after - beta * chosen.kl),
     )
     view.try_and_notice()
-    view.how_it_works()
 
 
 REWARD = Section("reward", reward, (PROMPT, REWARDED, BETA))

@@ -58,9 +58,7 @@ def data(view: View) -> None:
     opening, *_ = measured().values()
     shown = opening.answers[0]
     whole, without = (percent(chances[0]) for chances in shown.chances)
-    view.say("Why", token=shown.tokens[0].strip(), whole=whole, without=without)
-    view.try_and_notice(pair)
-    view.how_it_works(notes=["Misreading"])
+    view.try_and_notice(pair, token=shown.tokens[0].strip(), whole=whole, without=without)
 
 
 def _measured(view: View, pair: str, more: DeltaGenerator) -> None:

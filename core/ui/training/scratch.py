@@ -136,9 +136,7 @@ def scratch(view: View) -> None:
         if in_class:
             classroom.share(training, chosen_samples(training.samples), _counted(corpus))
         _onward(view, training, own.CLASS if in_class else own.YOURS)
-    view.say("Why")
     view.try_and_notice(name)
-    view.how_it_works(notes=["Misreading"])
 
 
 def _read(view: View, name: str) -> str | None:
