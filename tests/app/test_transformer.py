@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core import links
+from core import checkpoints, links
+from core.attention.byhand import MODES, compute, example
+from core.attention.inside.pair import pair_steps
 from core.content import content
+from core.ui.byhand import Changed
 from core.ui.transformer import STEPS, Moved
 from tests.pages import link, opened, protos, shown, widget
 
@@ -80,3 +83,53 @@ def test_every_step_has_its_words() -> None:
     slugs = {slug for lanes in STEPS.values() for lane in lanes for slug in lane}
     assert slugs == set(words.front["titles"])
     assert slugs >= set(words.front["doors"])
+
+
+def by_hand(at: AppTest) -> dict[str, Any]:
+    """What the browser is given of three tokens."""
+    (result,) = [proto for proto in protos(at, "bidi_component") if proto.component_name.endswith("atlas_byhand")]
+    return dict(json.loads(result.json))
+
+
+def test_by_hand_opens_with_the_example_beside_the_same_step_of_a_live_head() -> None:
+    at = opened("transformer", tab="by-hand")
+    assert not at.warning
+    given = by_hand(at)
+    assert given["now"]["cells"] == given["cells"]
+    assert (given["cells"]["q1"][2], given["cells"]["k1"][0], given["now"]["at"]) == ([1, 2], [3, 1], "s131")
+    parts = {part["title"]: part for part in given["live"]["parts"]}
+    steps = pair_steps(checkpoints.load(checkpoints.first("by-hand")[0]), "Mary saw herself.", 1, 3, "herself", "mary")
+    assert parts["Divided by √32"]["lines"] == [f"{steps.product:.2f} / 5.66 = {steps.product / 32**0.5:.2f}"]
+    (bars,) = [part["bars"] for part in parts.values() if "bars" in part]
+    assert dict(bars)["mary"] == max(weight for _, weight in bars) >= 0.8, "the example's reason is the live head's"
+    assert set(given["words"]["stages"]) == {
+        name[0] for mode in MODES for name in compute(example().cells, mode, causal=True)
+    }
+
+
+def test_a_link_holds_the_numbers_by_hand_and_what_the_browser_sends() -> None:
+    query = {"tab": "by-hand", "cells": "q131_-1~t11_2.5", "mode": "temperature", "mask": "none", "number": "x131"}
+    at = opened("transformer", **query, until="weights")
+    assert by_hand(at)["now"] | {"cells": None} == {
+        "cells": None, "mode": "temperature", "mask": "none", "at": "x131", "until": "weights",
+    }  # fmt: skip
+    assert by_hand(at)["now"]["cells"]["t"] == [[2.5]]
+    assert link(at) == query | {"until": "weights"}
+    at.session_state["transformer.1.byhand--sent"] = Changed(
+        cells="k111_9", mode="head", mask="causal", at="s131", until="output", count=1
+    )
+    at.run()
+    assert link(at) == {"tab": "by-hand", "cells": "k111_9"}
+    assert widget(at.button, "Reset").click().run()
+    assert by_hand(opened("transformer", tab="by-hand"))["now"]["cells"]["k1"][0] == [3, 1]
+
+
+@pytest.mark.parametrize("cells", ["q131_1e999", "<script>alert(1)</script>", "t11_0", "q111_1~" * 200])
+def test_numbers_that_do_not_fit_give_way_to_the_example(cells: str) -> None:
+    at = opened("transformer", tab="by-hand", cells=cells, number="a199")
+    said = " ".join(warning.value for warning in at.warning)
+    assert "The example is shown" in said
+    assert "the first score is shown" in said
+    given = by_hand(at)
+    assert given["now"]["cells"] == given["cells"]
+    assert given["now"]["at"] == "s131"

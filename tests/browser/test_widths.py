@@ -19,7 +19,7 @@ PATHS = {file.stem: f"/{file.stem}" for file in sorted((ROOT / "pages").glob("*.
 PICTURES = (
     *("/", "/encoder", "/decoder", "/encoder-decoder", "/efficient", "/transformer", "/attention"),
     *("/attention?tab=block", "/objectives", "/objectives?tab=masks", "/generation?tab=beam"),
-    *("/training?tab=train", "/vectors"),
+    *("/training?tab=train", "/transformer?tab=by-hand", "/vectors"),
 )
 """The main views, which begin with a picture; every section is in ``tests/nightly/test_axe.py``."""
 READ = ("/", "/encoder", "/attention", "/catalogue", "/lessons", "/tokenizers")

@@ -28,6 +28,7 @@ from core.ui.selection import FRAME, Opened, Selection, clicks, usual_token
 MESSAGES: dict[str, dict[str, Any]] = {
     "alignment": {"selected": 2},
     "block": {"step": "attention-weights", "count": 1},
+    "byhand": {"cells": "q131_-4.5~t11_2", "mode": "head", "mask": "none", "at": "s131", "until": "output", "count": 4},
     "chips": {"selected": [0, 3], "count": 2},
     "frame": {"open": [1, 12]},
     "lesson": {"step": 2, "count": 2},
