@@ -138,7 +138,7 @@ class Theme:
         return replace(self, muted=self.ink, line=mixed(self.ink, self.ground, 0.4))
 
     def accent(self, branch: str | None) -> str:
-        """The color of a branch; gray for ancestors and others."""
+        """The color of a branch; gray for milestones and others."""
         return ACCENTS.get(branch or "", self.muted)
 
     @property

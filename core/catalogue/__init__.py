@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from core.catalogue.load import load_all, shared
 from core.catalogue.load import moved_sizes as moved_sizes
 from core.catalogue.load import moved_views as moved_views
-from core.catalogue.schema import Ancestor, Citation, System
+from core.catalogue.schema import Citation, Milestone, System
 from core.errors import UnknownSystem
 
 
@@ -20,8 +20,8 @@ def systems() -> tuple[System, ...]:
     return load_all()
 
 
-def ancestors() -> tuple[Ancestor, ...]:
-    """Roots of the family tree without a record, which are only named as parents."""
+def milestones() -> tuple[Milestone, ...]:
+    """Systems without a record, which the timeline shows and records may name as parents."""
     return shared()[1]
 
 
@@ -44,5 +44,7 @@ def by_branch(branch: str) -> tuple[System, ...]:
 
 
 def citations() -> dict[str, Citation]:
-    """All citations of the records, by key."""
-    return {citation.key: citation for system in load_all() for citation in system.citations}
+    """All citations of the records and milestones, by key."""
+    common = shared()[0]
+    named = {key: common[key] for row in milestones() for key in row.sources}
+    return {citation.key: citation for system in load_all() for citation in system.citations} | named

@@ -116,11 +116,13 @@ def documents() -> tuple[Citation, ...]:
 
 
 def cited() -> tuple[Citation, ...]:
-    """All citations of records, corrections and published figures, without duplicates.
+    """All citations of records, milestones, corrections and published figures, without duplicates.
 
     A key can have two citations, where a record and a table cite different parts of a paper.
     """
+    common, milestones = shared()
     cited = dict.fromkeys(key for system in load_all() for key in system.citations)
+    cited |= dict.fromkeys(common[key] for row in milestones for key in row.sources)
     for entry in corrections():
         cited |= dict.fromkeys((*entry.sources, *entry.claimed_by))
     for row in results():

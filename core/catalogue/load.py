@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from core import settings
-from core.catalogue.schema import Ancestor, Citation, Record, SharedFile, System
+from core.catalogue.schema import Citation, Milestone, Record, SharedFile, System
 from core.errors import AtlasError, SettingUnusable
 
 DATA = Path(__file__).parent / "data"
@@ -81,11 +81,20 @@ def read_text(path: Path) -> str:
 
 
 @lru_cache(maxsize=1)
-def shared() -> tuple[dict[str, Citation], tuple[Ancestor, ...]]:
-    """The shared citations by key, and the ancestors without a record."""
+def shared() -> tuple[dict[str, Citation], tuple[Milestone, ...]]:
+    """The shared citations by key, and the milestones without a record."""
     path = DATA / "shared.toml"
     table = checked(SharedFile, read_text(path), path.name)
-    return {citation.key: citation for citation in table.citations}, table.ancestors
+    citations = {citation.key: citation for citation in table.citations}
+    wrong = [
+        f"milestones “{row.slug}”.source: {_no_such('citation', key, citations)}"
+        for row in table.milestones
+        for key in row.sources
+        if key not in citations
+    ]
+    if wrong:
+        raise BadRecord(path.name, wrong)
+    return citations, table.milestones
 
 
 @lru_cache(maxsize=1)
@@ -108,18 +117,18 @@ def moved_sizes() -> dict[tuple[str, str], tuple[str, str]]:
 @lru_cache(maxsize=1)
 def load_all() -> tuple[System, ...]:
     """All records, oldest first, then by name; read once per process."""
-    common, ancestors = shared()
+    common, milestones = shared()
     records = []
     for path in sorted(SYSTEMS.glob("*.toml")):
         record = parse(read_text(path), common, path.name)
         if record.slug != path.stem:
             raise BadRecord(path.name, [f"slug: it is {record.slug!r} and must be the file's name, {path.stem!r}"])
         records.append(record)
-    slugs = {record.slug for record in records} | {ancestor.slug for ancestor in ancestors}
+    parents = {row.slug: row.parent for row in (*milestones, *records)}
     for record in records:
-        if record.parent is not None and record.parent not in slugs:
-            raise BadRecord(f"{record.slug}.toml", [f"parent: {_no_such('system or ancestor', record.parent, slugs)}"])
-    for slug, reason in circular_parents({record.slug: record.parent for record in records}):
+        if record.parent is not None and record.parent not in parents:
+            raise BadRecord(f"{record.slug}.toml", [f"parent: {_no_such('system or milestone', record.parent, parents)}"])
+    for slug, reason in circular_parents(parents):
         raise BadRecord(f"{slug}.toml", [reason])
     published = {checkpoint.short_name for record in records for checkpoint in record.hub}
     for record in records:

@@ -287,15 +287,18 @@ class Correction(Record):
     """Citation keys of the finding."""
 
 
-class Ancestor(Record):
-    """A root of the family tree without a record."""
+class Milestone(Record):
+    """A system without a record: the timeline shows it, and records may name it as their parent."""
 
     slug: Slug
     name: Text
     year: Year
     month: Annotated[int, Field(ge=1, le=12)]
     organization: Text
+    parent: Slug | None = None
+    """Slug of the system or milestone that this one changes."""
     change: Sentence
+    sources: Keys = Field(alias="source")
 
 
 Citations = Annotated[tuple[Citation, ...], BeforeValidator(_keyed)]
@@ -305,7 +308,7 @@ class SharedFile(Record):
     """``shared.toml``."""
 
     citations: Citations
-    ancestors: Annotated[tuple[Ancestor, ...], Listed] = ()
+    milestones: Annotated[tuple[Milestone, ...], Listed] = ()
 
 
 STATEMENTS: tuple[tuple[str, str], ...] = (
@@ -337,7 +340,7 @@ class System(Record):
     paper: Paper
     code: Address | None = None
     parent: Slug | None = None
-    """Slug of the system (or :class:`Ancestor`) that this one changes."""
+    """Slug of the system (or :class:`Milestone`) that this one changes."""
     branches: Annotated[tuple[Branch, ...], Listed, Field(min_length=1)]
     """The branch of its page first, then further branches that list it."""
     saves: Annotated[tuple[Saving, ...], Listed] = ()

@@ -16,12 +16,12 @@ from statistics import median_low
 
 from core import catalogue
 from core.anatomy.store import counts
-from core.catalogue.schema import Ancestor, Branch, System
+from core.catalogue.schema import Branch, Milestone, System
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A system, or an ancestor without a page, whose ``branches`` are empty. ``sizes`` are names with parameters."""
+    """A system, or a milestone without a page, whose ``branches`` are empty. ``sizes`` are names with parameters."""
 
     slug: str
     name: str
@@ -35,7 +35,7 @@ class Entry:
 
     @property
     def branch(self) -> Branch | None:
-        """The main branch; None for an ancestor."""
+        """The main branch; None for a milestone."""
         return self.branches[0] if self.branches else None
 
     @property
@@ -61,21 +61,21 @@ class Entry:
 
 @lru_cache(maxsize=1)
 def family() -> tuple[Entry, ...]:
-    """Everything in the catalogue and its ancestors, oldest first. Read once a process; no torch."""
+    """Everything in the catalogue and its milestones, oldest first. Read once a process; no torch."""
     return entries(
-        catalogue.systems(), catalogue.ancestors(), {s.slug: counts(s.slug) for s in catalogue.systems() if s.sizes}
+        catalogue.systems(), catalogue.milestones(), {s.slug: counts(s.slug) for s in catalogue.systems() if s.sizes}
     )
 
 
 def entries(
-    systems: Sequence[System], ancestors: Sequence[Ancestor], sizes: Mapping[str, Mapping[str, int]]
+    systems: Sequence[System], milestones: Sequence[Milestone], sizes: Mapping[str, Mapping[str, int]]
 ) -> tuple[Entry, ...]:
     """The same of given records; ``sizes`` has the parameters of each system by the size's name."""
     slugs = {system.slug for system in systems}
     rows = [
-        Entry(a.slug, a.name, None, (), a.year, a.month, a.organization, a.change, ())
-        for a in ancestors
-        if a.slug not in slugs
+        Entry(m.slug, m.name, m.parent, (), m.year, m.month, m.organization, m.change, ())
+        for m in milestones
+        if m.slug not in slugs
     ]
     rows += [
         Entry(

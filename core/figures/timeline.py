@@ -177,9 +177,9 @@ def _cuts(line: tuple[float, float, float, float], box: Box) -> bool:
 
 
 ORDER: tuple[Branch | None, ...] = (None, "encoder", "efficient", "encoder-decoder", "decoder")
-"""Lanes from top to bottom: ancestors, then those that descend from an encoder near it, so that lines stay short."""
+"""Lanes from top to bottom: milestones, then those that descend from an encoder near it, so that lines stay short."""
 TITLES = {
-    None: "Roots",
+    None: "Milestones",
     "encoder": "Encoder",
     "decoder": "Decoder",
     "encoder-decoder": "Encoder-decoder",

@@ -84,12 +84,12 @@ def _change(system: System, words: Content) -> None:
 
 
 def _parent(system: System) -> tuple[str, str | None]:
-    """Name and branch page of the parent; no page for an ancestor, no name at the root."""
+    """Name and branch page of the parent; no page for a milestone, no name at the root."""
     if system.parent is None:
         return "", None
-    for ancestor in catalogue.ancestors():
-        if ancestor.slug == system.parent:
-            return f"the {ancestor.name} of {ancestor.year}", None
+    for milestone in catalogue.milestones():
+        if milestone.slug == system.parent:
+            return f"the {milestone.name} of {milestone.year}", None
     parent = catalogue.get(system.parent)
     # The first Transformer's name is the family's as well.
     return f"the {parent.name} of {parent.year}" if parent.slug == "transformer" else parent.name, parent.branch

@@ -30,7 +30,7 @@ BRANCH_TITLES = {
 
 
 def accent(branch: str) -> str:
-    """The color of a branch; gray for ancestors and others."""
+    """The color of a branch; gray for milestones and others."""
     return theme().accent(branch)
 
 

@@ -319,6 +319,25 @@ def test_a_file_that_does_not_fit_the_records_is_refused(
         module.corrections.__wrapped__()
 
 
+def test_a_milestone_descends_from_what_is_there_and_names_its_source() -> None:
+    rows = catalogue.milestones()
+    known = {system.slug: system for system in catalogue.systems()} | {row.slug: row for row in rows}
+    assert {"vit", "instructgpt", "palm", "whisper", "olmo", "llama-4"} <= {row.slug for row in rows}
+    assert not {row.slug for row in rows} & {system.slug for system in catalogue.systems()}
+    for row in rows:
+        assert row.sources
+        if row.parent:
+            parent = known[row.parent]
+            assert (parent.year, parent.month) <= (row.year, row.month)
+
+
+def test_every_record_says_who_can_have_the_weights() -> None:
+    begins = ("Open weights", "Code only", "API only", "Staged release", "Not released", "Not stated")
+    for system in catalogue.systems():
+        assert system.availability.text.startswith(begins), system.slug
+        assert "words" not in system.availability.sources, system.slug
+
+
 def test_bart_counts_steps_and_parameters_apart() -> None:
     assert by_id("bart-5mm").finding == "500,000 steps."
     assert "27%" in by_id("bart-ten-per-cent").finding

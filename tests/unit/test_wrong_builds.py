@@ -261,8 +261,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("name", "parent", "complaint"),
     [
-        ("bart", "trasformer", r"bart.toml: parent: there is no system or ancestor .*is transformer meant\?"),
-        ("bart", "seq-2-seq", "bart.toml: parent: there is no system or ancestor named 'seq-2-seq'$"),
+        ("bart", "trasformer", r"bart.toml: parent: there is no system or milestone .*is transformer meant\?"),
+        ("bart", "seq-2-seq", "bart.toml: parent: there is no system or milestone named 'seq-2-seq'$"),
         ("bert-2", "transformer", r"bert-2\.toml: slug: it is 'bart' and must be the file's name, 'bert-2'"),
     ],
 )

@@ -7,6 +7,7 @@ Below the narrowest it shows the list. The slider moves in the browser, which se
 
 from __future__ import annotations
 
+from calendar import month_name
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -14,7 +15,7 @@ from typing import Any, cast
 import streamlit as st
 
 from core import links
-from core.catalogue import systems
+from core.catalogue import citations, milestones, systems
 from core.catalogue.schema import BRANCHES
 from core.content import content
 from core.figures.labels import short
@@ -87,12 +88,12 @@ def sizes_in_words(entry: Entry) -> str:
 
 
 def page_of(entry: Entry) -> str | None:
-    """The link to a system's page, or None for an ancestor, which has none."""
+    """The link to a system's page, or None for a milestone, which has none."""
     return None if entry.branch is None else base_path() + links.url(entry.branch, {"system": entry.slug})
 
 
 def _node(entry: Entry, index: Mapping[str, int]) -> dict[str, Any]:
-    branch = BRANCH_TITLES.get(str(entry.branch), "root of the family")
+    branch = BRANCH_TITLES.get(str(entry.branch), "milestone without a page")
     parent = next((other.name for other in family() if other.slug == entry.parent), "")
     sizes = sizes_in_words(entry)
     text = f"{entry.name}, {entry.date}, {branch}, {entry.organization}, {sizes}"
@@ -191,7 +192,11 @@ def over_time(view: View) -> None:
         info(view.words.part("No branch"))
         return
     inside = {entry.slug for entry in line}
-    shown = tuple(e for e in everything if not e.branch or e.slug in inside or set(e.branches) & set(branches))
+    shown = tuple(e for e in everything if e.slug in inside or set(e.branches) & set(branches))
+    if axis == "branch":  # a milestone has no counted size
+        parents = {entry.parent for entry in shown}
+        every = len(branches) == len(BRANCHES)
+        shown = tuple(e for e in everything if e in shown or (not e.branch and (every or e.slug in parents)))
     count = sum(entry.branch is not None for entry in shown)
     label = view.words.part("Alt", systems=count, axis=AXIS.options[axis].lower())
     stopped = picture(shown, axis, key=state.key("picture"), until=until, chosen=chosen or None, label=label)
@@ -204,7 +209,7 @@ def over_time(view: View) -> None:
     if line:
         _line_of_descent(view, line, names[chosen], chosen)
     _list()
-    view.note("Counted")
+    view.note("Counted", last=everything[-1].date)
     offer_drawing(state, state.key("picture"), view.words.title, "svg", "png")
     offer_table(state, family_table(seen), view.words.title, "family")
 
@@ -288,7 +293,7 @@ def steps(line: Sequence[Entry], linker: Linker) -> list[TableRow]:
 
 
 def _list() -> None:
-    """All systems as links, by branch, for keyboards, screen readers and small screens."""
+    """All systems as links, by branch, and the milestones in a table, for keyboards, screen readers, small screens."""
     with st.expander("As a list", icon=":material/list:"):
         for column, (branch, title) in zip(st.columns(4), BRANCH_TITLES.items(), strict=True):
             with column, st.container(gap=None):
@@ -296,6 +301,21 @@ def _list() -> None:
                 for system in systems():
                     if branch in system.branches:
                         page_link(branch, f"{plain(system.name)} ({system.year})", {"system": system.slug})
+        text_table(milestone_table(Linker("timeline.milestones")))
+
+
+def milestone_table(linker: Linker) -> TextTable:
+    """The milestones, oldest first, each with its source."""
+    cited = citations()
+    rows: list[TableRow] = [
+        (
+            (row.name, f"{month_name[row.month]} {row.year}, {row.organization}"),
+            linker.rich(row.change),
+            tuple(part for key in row.sources for part in (cited[key].title, cited[key].evidence)),
+        )
+        for row in sorted(milestones(), key=lambda row: (row.year, row.month))
+    ]
+    return TextTable(("Milestone", "What it changed", "Source"), rows, "Milestones without a page here", (20, 50, 30))
 
 
 def family_table(shown: Iterable[Entry]) -> Table:

@@ -102,7 +102,7 @@ def _parts(comparison: Comparison, view: View) -> None:
 def _record(system: System) -> None:
     """A system's description from its record, with a link to its page."""
     names = {other.slug: other.name for other in catalogue.systems()} | {
-        other.slug: other.name for other in catalogue.ancestors()
+        other.slug: other.name for other in catalogue.milestones()
     }
     against = f", compared with {plain(names[system.parent])}" if system.parent in names else ""
     st.markdown(f"**{plain(system.name)}**{against}: {plain_terms(system.change)}")
