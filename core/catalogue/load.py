@@ -127,7 +127,8 @@ def load_all() -> tuple[System, ...]:
     parents = {row.slug: row.parent for row in (*milestones, *records)}
     for record in records:
         if record.parent is not None and record.parent not in parents:
-            raise BadRecord(f"{record.slug}.toml", [f"parent: {_no_such('system or milestone', record.parent, parents)}"])
+            reason = f"parent: {_no_such('system or milestone', record.parent, parents)}"
+            raise BadRecord(f"{record.slug}.toml", [reason])
     for slug, reason in circular_parents(parents):
         raise BadRecord(f"{slug}.toml", [reason])
     published = {checkpoint.short_name for record in records for checkpoint in record.hub}
