@@ -124,7 +124,7 @@ def load_all() -> tuple[System, ...]:
         if record.slug != path.stem:
             raise BadRecord(path.name, [f"slug: it is {record.slug!r} and must be the file's name, {path.stem!r}"])
         records.append(record)
-    parents = {row.slug: row.parent for row in (*milestones, *records)}
+    parents = {row.slug: row.parent for row in milestones} | {record.slug: record.parent for record in records}
     for record in records:
         if record.parent is not None and record.parent not in parents:
             reason = f"parent: {_no_such('system or milestone', record.parent, parents)}"
