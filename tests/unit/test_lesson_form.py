@@ -22,7 +22,6 @@ OLD = {
     "6-encoder-decoder",
     "7-objectives",
     "8-bert-family",
-    "11-circuits",
     "11-predict-first",
     "12-long-texts",
     "13-smaller",

@@ -241,6 +241,8 @@ READ = {
     ("7-objectives", 6): "the view is of a sentence pair, not of the paper's figures",
     ("8-bert-family", 1): "the view is of masks, not of the paper's figures",
     ("8-bert-family", 2): "the tree says one of the four counts",
+    ("11-circuits", 1): "the bars are measured, the numbers are made up",
+    ("11-circuits", 7): "the sequence is another one",
     ("12-long-texts", 1): "the mask is of another length",
     ("12-long-texts", 3): "the view says the counts at the length that one chooses, to divide",
     ("12-long-texts", 7): "the mask is one of three, and of another length",
