@@ -366,7 +366,7 @@ def test_buckets_open_filled_and_rounds_change_them() -> None:
         at.session_state[f"efficient.{at.session_state['links.epoch']}.{name}.box"] = True
     at.run()
     assert len(charts(at)) == 7
-    assert "Best within half the cost" in shown(at)
+    assert "Within half the cost" in shown(at)
     assert "Reversible layers keep two streams" in shown(at)
 
 

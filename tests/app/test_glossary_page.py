@@ -65,7 +65,7 @@ def test_facts_link_the_first_mention_of_a_term() -> None:
 @pytest.mark.parametrize(
     ("page", "query", "term", "words"),
     [
-        ("catalogue", {"tab": "memory", "use": "train"}, "logit", "Not counted: buffers"),
+        ("catalogue", {"tab": "memory", "use": "train"}, "logit", "Buffers and the library"),
         ("catalogue", {"tab": "trees"}, "rotary-positions", "Components are matched"),
         ("glossary", {"tab": "corrections"}, "module-tree", "of them with a computation"),
         ("decoder", {"system": "mistral"}, "rotary-positions", "The small Llama trained here"),

@@ -148,7 +148,7 @@ def test_the_sample_s_repeats_are_found_and_the_thresholds_matter() -> None:
     assert "2 of 7 documents would go" in shown(at)  # one word of 18 differs: five of its 5-grams
     assert link(at)["jaccard"] == "0.5"
     widget(at.number_input, "Exact repeat, tokens").set_value(500).run()
-    assert "No run of that many tokens occurs twice" in shown(at)
+    assert "No span of that many tokens occurs twice" in shown(at)
 
 
 def test_a_file_replaces_the_text() -> None:

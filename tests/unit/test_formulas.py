@@ -90,7 +90,7 @@ def test_letters_are_found_and_words_are_not() -> None:
 @pytest.mark.parametrize("rule", PROCESSORS)
 def test_a_logits_processor_has_a_formula_and_a_paper(rule: str) -> None:
     words = content("generation", "step")
-    assert "$$" in words.part(f"Formula: {rule}")
+    assert "$$" in words.part(f"How it works: {rule}")
     assert re.search(r"arXiv \d{4}\.\d{5}", words.part(f"Paper: {rule}"))
 
 
@@ -132,7 +132,7 @@ def test_what_a_function_draws_it_names(where: str) -> None:
 
 def test_the_functions_are_found() -> None:
     assert len(DRAWN) + len(FORMULAS) > 40
-    assert ("generation", "cache", "Formula") in FORMULAS
+    assert ("generation", "cache", "How it works") in FORMULAS
     assert ("vectors", "word", "t-SNE: how") in FORMULAS
 
 

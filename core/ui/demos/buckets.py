@@ -81,7 +81,7 @@ def hashing_demo(view: DemoView) -> None:
     page_link("experiments", view.words.label("duplication"), {"tab": "duplication"}, icon=":material/arrow_forward:")
     config, n = view.checkpoint.model.config, len(text.encode())
     view.how_it_works(
-        "Formula",
+        "How it works",
         "Reversible",
         buckets=hashing.count,
         layers=config.num_hidden_layers,

@@ -50,7 +50,7 @@ def draw_pairs(view: DemoView) -> None:
         rows = [{"first": v.a, "second": v.b, "probability": v.probability} for v in verdicts]
         view.chances(f"pairs-{objective}", lines, values, rows)
     view.try_and_notice(objective)
-    view.how_it_works("Formula", f"Trained: {objective}")
+    view.how_it_works("How it works", f"Trained: {objective}")
 
 
 @session.cached("reading-the-pairs")

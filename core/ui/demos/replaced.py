@@ -77,9 +77,16 @@ def _show(view: DemoView, detection: Detection) -> None:
     view.picture("verdicts", figure, rows, alt=verdict_alt(names, values, marked), note="Bars")
     if detection.masked:
         right, count = detection.correct(threshold)
-        caught = sum(detection.probabilities[i] > threshold for i in detection.replaced)
-        replaced = len(detection.replaced)
-        view.say("Result", masked=len(detection.masked), replaced=replaced, caught=caught, right=right, tokens=count)
+        flagged = {i for i in ordinary if detection.probabilities[i] > threshold}
+        view.say(
+            "Result",
+            masked=len(detection.masked),
+            replaced=len(detection.replaced),
+            flagged=len(flagged),
+            caught=len(flagged & set(detection.replaced)),
+            right=right,
+            tokens=count,
+        )
         if threshold != 0.5:
             view.note("Threshold", percent=f"{100 * threshold:.0f}")
     view.try_and_notice()

@@ -151,7 +151,7 @@ def _below(view: DemoView, comparison: Comparison, long: Inputs, sparsity: Spars
 
     def formula() -> None:
         values = {"global": sparsity.global_blocks, "random": sparsity.random_blocks}
-        view.say("Formula", window=sparsity.window, block=sparsity.block_size, **values)
+        view.say("How it works", window=sparsity.window, block=sparsity.block_size, **values)
         view.note("Paper")
 
     def library() -> None:
@@ -275,7 +275,7 @@ def _below_windows(view: DemoView, comparison: Comparison, long: Inputs, side: i
         view.note("Measured")
 
     def formula() -> None:
-        view.say("Formula", **{"side": side, "both": 2 * side, "global": len(global_at)})
+        view.say("How it works", **{"side": side, "both": 2 * side, "global": len(global_at)})
         view.note("Paper")
 
     named = ", ".join(long.tokens[at].piece for at in global_at) or "none"

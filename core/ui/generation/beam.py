@@ -54,7 +54,7 @@ def beam_search(view: View) -> None:
     with right:
         _results(view, tree, _tree(chosen, replace(decoding, beams=1)))
     view.try_and_notice()
-    view.how_it_works("Formula", notes=["Sources"])
+    view.how_it_works(notes=["Sources"])
 
 
 def _tree(chosen: Setup, decoding: Decoding) -> Tree:

@@ -69,7 +69,7 @@ def kv_cache(view: View) -> None:
     ).draw(state)
     _published(view)
     memory = "No keys and values" if size is None else "Memory"
-    view.how_it_works("Formula", memory, notes=["Sources"], size=in_bytes(size or 0))
+    view.how_it_works("How it works", memory, notes=["Sources"], size=in_bytes(size or 0))
 
 
 def _stored(chosen: Setup, tokens: tuple[str, ...], size: int) -> None:

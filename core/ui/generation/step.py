@@ -214,7 +214,7 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
                 surprisal_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
                 view.words.part("Surprisals: alt", entropy=f"{around.entropy:.1f}"),
             ).draw(chosen.state)
-        view.how_it_works(f"Formula: {around.rule}", notes=[f"Paper: {around.rule}"])
+        view.how_it_works(f"How it works: {around.rule}", notes=[f"Paper: {around.rule}"])
 
 
 def _with_value(of: RuleSummary) -> str:

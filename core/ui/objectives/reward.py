@@ -1,4 +1,4 @@
-"""Reward, divergence and policy on a few continuations of the story decoder: RLHF in small, computed exactly."""
+"""Reward, divergence and policy on a few continuations of the story decoder: RLHF in miniature, computed exactly."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def scalar_mix(view: DemoView) -> None:
     most = {task: f"{max(learned[task].weights):.2f}" for task in ("speech", TOPIC)}
     st.info(terms(view.words.part("Layers", **most)), icon=":material/info:")
     _learned(view)
-    view.how_it_works("Formula")
+    view.how_it_works()
 
 
 def _position(weight: float) -> int:
