@@ -33,7 +33,7 @@ def test_the_page_opens_with_stored_runs_and_trains_on_a_click(monkeypatch: pyte
         patched.setattr(engine, "stream", None)
         at = opened("training", tab="train")
         assert "when it was recorded" in shown(at)
-        assert "of 50 texts are predicted otherwise than from frozen features" in shown(at)
+        assert "of 50 texts get another prediction than from frozen features" in shown(at)
         at = opened("training", tab="train", set="topic")
         assert "when it was recorded" in shown(at)
     monkeypatch.setattr(engine, "stream", lambda *arguments: stream(*(shorter(entry) for entry in arguments)))
@@ -74,7 +74,7 @@ def shorter(given: Any) -> Any:
             "A held-out sentence, token",
         ),
         ({"set": "pair"}, "30 training and 30 held-out texts in 2 classes", "c none s1"),
-        ({"set": "spans", "sentence": "0"}, "no span, so it is excluded", "Predicted: Japanese. Right: Tokyo"),
+        ({"set": "spans", "sentence": "0"}, "no span, so it is excluded", "Predicted: Japanese. Correct: Tokyo"),
     ],
     ids=["tags token by token", "a pair with two segments", "an answer in a passage"],
 )
