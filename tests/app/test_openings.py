@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
+import torch
 
 from core import checkpoints
 from core.attention import word_maps
@@ -14,6 +16,8 @@ from core.content import content
 from core.figures.labels import percent
 from core.finetuning import record, words
 from core.finetuning.examples import TEN, ready
+from core.finetuning.train import fine_tune
+from core.language import fill_mask
 from core.language.decoding.search import tree
 from core.language.tokens import tokenize
 from core.language.types import Decoding
@@ -113,3 +117,44 @@ def test_spans_and_sentinels_open_with_a_span_at_the_beginning_and_one_at_the_en
 def test_positions_open_with_sinusoids() -> None:
     assert next(iter(KIND.options)) == "sinusoidal"
     assert widget(opened("vectors", tab="places").button_group, KIND.label).value == "sinusoidal"
+
+
+def test_the_encoders_why_has_the_numbers_of_its_model() -> None:
+    minilm = checkpoints.load("minilm")
+    texts = ("The doctor washed her [MASK] before dinner.", "The doctor washed her [MASK].")
+    ((whole, *_), (short, *_)) = (fill_mask(minilm, text, k=1) for text in texts)
+    assert whole.tokens[0] == short.tokens[0] == "hands"
+    chances = [f"{prediction.probabilities[0]:.0%}" for prediction in (whole, short)]
+    assert "MiniLM gives “hands” {} here and {} without".format(*chances) in content("demos", "masks").part("Why")
+
+
+def test_padding_without_its_mask_changes_the_prediction_as_the_misreading_says() -> None:
+    minilm = checkpoints.load("minilm")
+    ids = minilm.tokenizer("Once upon a [MASK] there was a king.", return_tensors="pt")["input_ids"]
+    position = int((ids[0] == minilm.tokenizer.mask_token_id).nonzero())
+    time = minilm.tokenizer.convert_tokens_to_ids("time")
+    padded = torch.cat([ids, torch.full((1, 10), minilm.tokenizer.pad_token_id)], 1)
+    blocked = torch.cat([torch.ones_like(ids), torch.zeros(1, 10, dtype=ids.dtype)], 1)
+    chances = []
+    for tokens, mask in ((ids, torch.ones_like(ids)), (padded, torch.ones_like(padded)), (padded, blocked)):
+        with torch.no_grad():
+            logits = minilm.model(input_ids=tokens, attention_mask=mask).logits[0, position]
+        chances.append(f"{float(logits.softmax(-1)[time]):.0%}")
+    text = content("objectives", "masks").part("Misreading")
+    assert "falls from {} to {}; with the mask it stays at {}".format(*chances) in text
+    assert chances[0] == chances[2] != chances[1]
+
+
+def test_a_frozen_encoder_is_classified_from_cls_and_from_the_mean_as_the_misreading_says() -> None:
+    bert, data = checkpoints.load("atlas-bert"), record.data("topic")
+    head = record.runs("topic")["head"]
+    shares = {}
+    for pooling in ("first", "mean"):
+        setups = (replace(head, pooling=pooling, seed=seed) for seed in range(3))
+        shares[pooling] = sorted(
+            round(100 * list(fine_tune(bert, data, setup, last_only=True))[-1].accuracy) for setup in setups
+        )
+    (low, *_, high), (lower, *_, higher) = shares["first"], shares["mean"]
+    text = content("training", "train").part("Misreading")
+    assert f"classifies {low} to {high}% of the {len(data.held_out)} held-out" in text
+    assert f"from [CLS], and {lower} to {higher}% from the mean" in text

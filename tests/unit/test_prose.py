@@ -172,18 +172,6 @@ UNWRITTEN = {
     "vectors/places",
     "tokenizers/beside",
     "tokenizers/steps",
-    "objectives/masks",
-    "objectives/masked",
-    "objectives/causal",
-    "objectives/sentinels",
-    "objectives/replaced",
-    "generation/step",
-    "generation/beam",
-    "generation/cache",
-    "training/train",
-    "demos/masks",
-    "demos/rewrite",
-    "demos/sparse",
 }
 """Main views that still lack a Why or a How it works."""
 

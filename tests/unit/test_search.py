@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -10,6 +12,7 @@ from core import catalogue, checkpoints, links
 from core.catalogue import glossary
 from core.catalogue.corrections import corrections, documents
 from core.catalogue.schema import BRANCHES
+from core.content import content, names
 from core.links.parameters import Choice
 from core.search import MAX_QUERY, Entry, Hit, entries, find, fitting, models
 from core.ui.section import pages
@@ -137,6 +140,18 @@ def choices(page: str) -> dict[str, set[str]]:
             "source": {document.key.removeprefix("source-") for document in documents()},
         }
     return {}
+
+
+def test_every_link_in_a_text_opens_a_view() -> None:
+    found = [
+        (name, page, dict(parse_qsl(query)))
+        for name in names()
+        for part in content(*name).parts.values()
+        for page, query in re.findall(r"\]\(([a-z-]+)\?([^)\s]*)\)", part.text)
+    ]
+    assert len(found) >= 5
+    for name, page, query in found:
+        assert links.read_query(page, query, choices(page))[1] == (), (name, page, query)
 
 
 def test_every_entry_is_a_link_that_its_page_understands() -> None:
