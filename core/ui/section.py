@@ -156,26 +156,30 @@ class View:
             self._argue("A common misreading", "Misreading", **values)
 
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
-        """Draw Why, and beside it Try and Notice. ``variant``: of "Notice: variant".
+        """Draw Why, and beside it Try and Notice. ``variant``: of "Notice: variant"."""
+        shown = {
+            name: self.words.part(part, **values)
+            for name in ("Try", "Notice")
+            if self.words.has(part := f"{name}: {variant}") or self.words.has(part := name)
+        }
+        self.say_why(shown, **values)
+
+    def say_why(self, beside: Mapping[str, str], /, **values: str | int | float) -> None:
+        """Draw Why, unless it is drawn, and ``beside`` it Markdown by its lead, such as Try.
 
         Nothing in another page's frame: that page says what to look at.
         """
         if bare():
             return
-        shown = [
-            (name, part)
-            for name in ("Try", "Notice")
-            if self.words.has(part := f"{name}: {variant}") or self.words.has(part := name)
-        ]
         if self.words.has("Why") and self._due("Why"):
             left, right = st.columns([1.25, 1], gap="large")
             with left:
                 self._argue("Why", "Why", **values)
-            columns = [right] * len(shown)
+            columns = [right] * len(beside)
         else:
-            columns = st.columns(len(shown) or 1, gap="large")
-        for column, (name, part) in zip(columns, shown, strict=False):
-            column.markdown(terms(f"**{name}** {self.words.part(part, **values)}"))
+            columns = st.columns(len(beside) or 1, gap="large")
+        for column, (lead, text) in zip(columns, beside.items(), strict=False):
+            column.markdown(terms(f"**{lead}** {text}"))
 
     def finish(self) -> None:
         """Draw what the content has and the section has not drawn: Why, How it works, the misreading."""

@@ -27,11 +27,11 @@ from core.theme import BLUE
 from core.ui.chips import text_color_on
 from core.ui.component import Component, Message, Positions
 from core.ui.export import download_csv
-from core.ui.glossary import markdown, terms
+from core.ui.glossary import markdown
 from core.ui.links import PageState
 from core.ui.masks.controls import AXES, MOST_CHARACTERS, PATTERN, SENTENCE, chosen
 from core.ui.masks.reach import LAYERS, chosen_position, reach
-from core.ui.page import bare, base_path, main_picture, plain, theme
+from core.ui.page import base_path, main_picture, plain, theme
 from core.ui.panel import Panel, offer_drawing
 from core.ui.param import Carried, Choice
 from core.ui.section import Section, View
@@ -92,7 +92,8 @@ def masks(view: View) -> None:
     download_csv(mask_table(board), file, state.key("masks.csv"), of="mask", tip=view.words.label("file"))
     with right:
         _about(view, choice, board)
-    _try(view, choice)
+    words = describe(choice.kind)
+    view.say_why({"Try": f"{words.attempt} {view.words.part('Turning cells over')}", "Notice": words.notice})
     below = BELOW.draw(state)
     if below == "reach":
         reach(view, choice, board, COLOR)
@@ -118,15 +119,6 @@ def board_data(choice: Mask, board: Board) -> dict[str, Any]:
         "onAccent": text_color_on(COLOR),
         "file": f"mask-{format_mask(choice)}",
     }
-
-
-def _try(view: View, choice: Mask) -> None:
-    if bare():
-        return
-    words = describe(choice.kind)
-    left, right = st.columns(2, gap="large")
-    left.markdown(terms(f"**Try** {words.attempt} {view.words.part('Turning cells over')}"))
-    right.markdown(terms(f"**Notice** {words.notice}"))
 
 
 def _flips(choice: Mask, shape: tuple[int, int], key: str, state: PageState) -> tuple[int, ...]:

@@ -181,9 +181,9 @@ def _draw_text(entry: Entry, view: View, page: Content, chosen: _Chosen, given: 
     markdown(f"**{title}.** {view.words.part('Question')}")
     if entry.total is not None and chosen.live and shown:
         st.markdown(plain(entry.total(view.words.part, answers)))
+    view.try_and_notice()
     if entry.more is not None and shown:
         entry.more(view, given, stages)
-    view.try_and_notice()
     model = f"Model: {chosen.model}" if view.words.has(f"Model: {chosen.model}") else "Model"
     names = {spec.slug: spec.name for spec in checkpoints.available()}
     about = _about(view, page.part, names.get(chosen.model, chosen.model), model, chosen.live)
