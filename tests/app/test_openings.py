@@ -100,7 +100,7 @@ def test_fine_tuning_opens_with_ten_sentences_that_are_enough_for_a_pretrained_m
     assert max(last["random"], words.accuracy(data), data.majority) < 0.5
     at = opened("training", tab="train")
     assert "10 training and 50 held-out texts in 3 classes" in shown(at)
-    assert f"**{last['chosen']:.0%}** of the 50 held-out sentences are right" in shown(at)
+    assert f"**{last['chosen']:.0%}** of the 50 held-out sentences are classified correctly" in shown(at)
 
 
 def test_spans_and_sentinels_open_with_a_span_at_the_beginning_and_one_at_the_end() -> None:
