@@ -14,8 +14,8 @@ from core.ui.page import pill
 _MOST_PILL = 34
 """Characters of an option that stands in a pill on a phone; longer ones are lines."""
 _NEITHER = re.compile(r"[^\w\s.,;?!'’“”()-]|_")
-_WORD, _WIDTH = 60, 300
-"""Characters of an answer of a word or two, and the pixels of its box."""
+_WORD, _WIDTH, _NUMBER = 60, 300, 180
+"""Characters of an answer of a word or two, and the pixels of its box, and of a number's."""
 
 
 def spoken(text: str) -> str:
@@ -57,7 +57,7 @@ def ask(
         how |= {"placeholder": "Your answer, then Enter", "width": _WIDTH if quiz.most <= _WORD else "stretch"}
         answer = st.text_input(label, initial or "", max_chars=quiz.most, **how)
     else:
-        answer = st.number_input(label, value=None, format="%g", **how)
+        answer = st.number_input(label, value=None, format="%g", width=_NUMBER, **how)
     return None if answer == "" else answer
 
 

@@ -20,7 +20,7 @@ from core.ui.selection import usual_token
 from tests.pages import opened, protos, shown, widget
 from tests.words import words
 
-FIRST = "2-attention-by-hand"
+FIRST = "4-bert"
 WORDS = content("lessons", "lessons")
 
 
@@ -32,9 +32,9 @@ def test_the_list_and_a_lesson() -> None:
 
 
 def test_a_question_is_answered_by_what_is_computed() -> None:
-    at = opened("lessons", lesson=FIRST, step="4")
-    step = lesson_of(FIRST).steps[3]
-    value = WORDS.part("Computed", answer="100")
+    at = opened("lessons", lesson=FIRST, step="3")
+    step = lesson_of(FIRST).steps[2]
+    value = WORDS.part("Calculated", answer="1,200")
     widget(at.button, "Check").click().run()  # nothing is answered yet
     assert not (*at.info, *at.success)
     at.number_input[0].set_value(99).run()
@@ -42,24 +42,23 @@ def test_a_question_is_answered_by_what_is_computed() -> None:
     assert [words(info.value) for info in at.info] == [f"{WORDS.part('Not this')}\n\n{step.because}"]
     widget(at.button, WORDS.label("show")).click().run()
     assert [words(info.value) for info in at.info] == [f"{value}\n\n{step.because}"]
-    at.number_input[0].set_value(100).run()
+    at.number_input[0].set_value(1200).run()
     widget(at.button, "Check").click().run()
     said = f"{WORDS.part('Right')} {value}\n\n{step.because}"
     assert [words(success.value) for success in at.success] == [said]
     widget(at.button, "Next").click().run()
-    assert at.query_params["step"] == "5"
+    assert at.query_params["step"] == "4"
 
 
 def test_a_wrong_option_says_its_misconception() -> None:
-    step = lesson_of("11-predict-first").steps[1]
-    named, other, *_ = step.options
-    at = opened("lessons", lesson="11-predict-first", step="2")
-    for option in (named, other):
+    wrong = [option for option in lesson_of(FIRST).steps[0].options if option.because]
+    at = opened("lessons", lesson=FIRST)
+    for option in wrong:
         at.pills[0].set_value(option.text).run()
         widget(at.button, "Check").click().run()
         (said,) = (words(info.value) for info in at.info)
         assert said.startswith(WORDS.part("Not this"))
-        assert (named.misconception in said) == (named.because in said) == (option is named)
+        assert [other for other in wrong if other.misconception in said or other.because in said] == [option]
 
 
 MADE = """+++
@@ -125,12 +124,12 @@ def lesson_of(slug: str) -> Lesson:
 
 
 def test_a_view_that_prints_the_answer_is_covered_until_there_is_one() -> None:
-    at = opened("lessons", lesson=FIRST, step="5")
+    at = opened("lessons", lesson=FIRST, step="7")
     assert covered(at) == [True]
-    at.number_input[0].set_value(1).run()
+    at.pills[0].set_value("She baked a cake.").run()
     widget(at.button, "Check").click().run()
     assert covered(at) == [False]
-    assert covered(opened("lessons", lesson=FIRST, step="4")) == [False]
+    assert covered(opened("lessons", lesson=FIRST, step="3")) == [False]
 
 
 def covered(at: AppTest) -> list[bool]:
@@ -148,21 +147,23 @@ def test_a_published_figure_names_its_paper() -> None:
     assert "Computed" not in said
 
 
-def test_a_lesson_ends_with_what_was_right_and_the_next_one() -> None:
-    at = opened("lessons", lesson="4-bert", step="7")
-    at.number_input[0].set_value(3.06).run()
+def test_a_lesson_ends_with_its_recap_what_was_right_and_the_next_one() -> None:
+    at = opened("lessons", lesson=FIRST, step="8")
+    at.number_input[0].set_value(0.61).run()
     widget(at.button, "Check").click().run()
     assert at.success
     widget(at.button, "Next").click().run()
-    assert at.query_params["step"] == "8"
-    asked = [step.title for step in lesson_of("4-bert").steps if step.check]
+    assert at.query_params["step"] == "9"
+    lesson = lesson_of(FIRST)
+    assert all(sentence in words(shown(at)) for sentence in lesson.recap)
+    asked = [step.title for step in lesson.steps if step.check]
     assert WORDS.part("Score", right=1, questions=len(asked)) in shown(at)
     links = [proto.label for proto in protos(at, "page_link")]
     assert [label for label in links if any(title in label.replace("\\", "") for title in asked[:-1])] == links[:-2]
     assert "Next lesson: 5 · GPT" in links[-2].replace("\\", "")
     assert "Next" not in [button.label for button in at.button]
     widget(at.button, "Previous").click().run()
-    assert at.query_params["step"] == "7"
+    assert at.query_params["step"] == "8"
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,7 @@ def test_a_lesson_of_a_link_is_data() -> None:
     text += '## <b>First</b>\n# Heading ![x](http://b.example/y.png)\n+++\nview = "/glossary"\n+++\n'
     at = opened("lessons", file=text)
     drawn = " ".join(str(element.value) for element in (*at.markdown, *at.caption, *at.subheader))
+    drawn += " ".join(proto.text for proto in protos(at, "progress"))
     assert "](http" not in drawn
     assert "\\*\\*Bold" in drawn
 

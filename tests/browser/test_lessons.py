@@ -15,25 +15,25 @@ WORDS = content("lessons", "lessons")
 
 
 def test_arrow_keys_open_steps_but_not_while_typing(traveller: Visitor) -> None:
-    page = traveller.arrive("/lessons?lesson=2-attention-by-hand&step=4")
+    page = traveller.arrive("/lessons?lesson=4-bert&step=3")
     number = page.get_by_role("spinbutton").first
-    number.fill("100")
+    number.fill("1200")
     number.press("ArrowLeft")
     page.get_by_role("button", name="Check", exact=True).click()
-    expect(page.get_by_test_id("stAlert").filter(has_text="100")).to_be_visible()
-    expect(page).to_have_url(re.compile("step=4"))
-    page.get_by_role("heading", name="From scores to weights").click()
+    expect(page.get_by_test_id("stAlert").filter(has_text="1,200")).to_be_visible()
+    expect(page).to_have_url(re.compile("step=3"))
+    page.get_by_role("heading", name="A training example").click()
     page.keyboard.press("ArrowRight")
-    expect(page).to_have_url(re.compile("step=5"))
-    frame = page.frame_locator("iframe[title='The mask']")
-    expect(frame.get_by_role("heading", name=content("objectives", "masks").title)).to_have_count(1)
+    expect(page).to_have_url(re.compile("step=4"))
+    frame = page.frame_locator("iframe[title='What goes in: three embeddings']")
+    expect(frame.get_by_role("heading", name=content("vectors", "sum").title)).to_have_count(1)
     expect(page.locator(".view.loading")).to_have_count(0)
     expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
-    assert '"far":5' in page.evaluate("localStorage.getItem('atlas.lessons')")
+    assert '"far":4' in page.evaluate("localStorage.getItem('atlas.lessons')")
 
 
 def test_a_remote_steps_a_presented_lesson_wherever_the_focus_is(traveller: Visitor) -> None:
-    page = traveller.arrive("/lessons?lesson=2-attention-by-hand&step=2&present=1")
+    page = traveller.arrive("/lessons?lesson=4-bert&step=2&present=1")
     expect(page.locator(".view.loading")).to_have_count(0)
     page.locator(".view iframe").click(position={"x": 5, "y": 5})
     page.keyboard.press("PageDown")
@@ -53,46 +53,49 @@ def top(locator: Locator) -> float:
 @pytest.mark.parametrize("size", [LAPTOP, TELEPHONE], ids=["laptop", "phone"])
 def test_a_step_shows_its_verdict_beside_the_answers_and_the_next_one_begins_at_its_top(traveller, size) -> None:
     traveller.page.set_viewport_size(size)
-    page = traveller.arrive("/lessons?lesson=2-attention-by-hand&step=5")
-    view, frame = page.locator(".view"), page.locator("iframe[title='The mask']")
+    page = traveller.arrive("/lessons?lesson=4-bert&step=7")
+    view, frame = page.locator(".view"), page.locator("iframe[title='Does sentence B follow A?']")
     expect(page.get_by_text("It opens once you have answered")).to_be_visible()
     expect(frame).to_be_hidden()
-    number, check = page.get_by_role("spinbutton"), page.get_by_role("button", name="Check", exact=True)
+    option = page.get_by_text("She baked a cake.", exact=True)
+    check = page.get_by_role("button", name="Check", exact=True)
     beside = size is LAPTOP
-    assert top(page.get_by_role("heading", name="The mask")) < 150  # the page’s own title and sentence are not above it
-    assert (top(number) > top(view) + view.bounding_box()["height"]) is not beside
-    number.fill("54")
-    number.press("Tab")
+    heading = page.get_by_role("heading", name="Does sentence B follow A?")
+    assert top(heading) < 150  # the page’s own title and sentence are not above it
+    assert (top(option) > top(view) + view.bounding_box()["height"]) is not beside
+    option.click()
     check.click()
     verdict = page.get_by_test_id("stAlert").filter(has_text="Not this one.")
     expect(verdict).to_be_in_viewport(ratio=1)
-    expect(verdict).to_contain_text("1 + 2")
+    expect(verdict).to_contain_text("The answer is random.")
     expect(frame).to_be_visible()
     expect(verdict).to_be_in_viewport(ratio=1)
-    assert top(verdict) < top(number)
+    assert top(verdict) < top(option)
     page.get_by_role("button", name=WORDS.label("show")).click()
-    expect(page.get_by_test_id("stAlert").filter(has_text="Computed just now: 55")).to_be_in_viewport(ratio=1)
+    answer = page.get_by_test_id("stAlert").filter(has_text="Computed just now: The rain was not rain.")
+    expect(answer).to_be_in_viewport(ratio=0.5)
     if beside:  # a telephone shows where the next one begins
         return
     page.get_by_role("button", name="Next").click()
-    expect(page.get_by_role("heading", name="The first token has a single key")).to_be_in_viewport(ratio=1)
-    inside = page.frame_locator("iframe[title='The first token has a single key']")
-    expect(inside.get_by_role("heading", name=content("attention", "heads").title)).to_have_count(1)
+    expect(page.get_by_role("heading", name="Where the parameters are")).to_be_in_viewport(ratio=1)
+    inside = page.frame_locator("iframe[title='Where the parameters are']")
+    expect(inside.get_by_role("heading", level=1)).to_have_count(1)
     expect(page.locator(".view.loading")).to_have_count(0)
     assert "Notice" not in inside.locator("[data-testid=stMain]").inner_text()
     page.keyboard.press("End")
     page.get_by_role("button", name="Next").click()
-    expect(page.get_by_role("heading", name="All heads at once")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("heading", name=WORDS.label("end"))).to_be_in_viewport(ratio=1)
 
 
 def test_a_lesson_ends_at_its_top_and_leads_to_the_next(traveller: Visitor) -> None:
     traveller.page.set_viewport_size(TELEPHONE)
-    page = traveller.arrive("/lessons?lesson=2-attention-by-hand&step=8")
+    page = traveller.arrive("/lessons?lesson=4-bert&step=8")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name=WORDS.label("end"))).to_be_in_viewport(ratio=1)
     expect(page.locator("iframe")).to_have_count(0)
-    page.get_by_role("link", name="Next lesson: 4 · BERT").click()
-    expect(page.get_by_role("heading", name="Predict a masked token")).to_be_in_viewport(ratio=1)
+    page.get_by_role("link", name="Next lesson: 5 · GPT").click()
+    expect(page.get_by_text("5 · GPT")).to_be_in_viewport(ratio=1)
+    expect(page).to_have_url(re.compile("lesson=5-gpt$"))
 
 
 def test_a_lesson_file_of_the_visitor_opens_as_data(traveller: Visitor, tmp_path: Path) -> None:

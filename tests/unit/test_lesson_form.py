@@ -15,14 +15,11 @@ from tests.unit.test_lessons import bundled
 OUTSIDE = Path(__file__).parents[1] / "lessons"
 
 OLD = {
-    "1-tokens",
     "2-attention-by-hand",
-    "4-bert",
     "5-gpt",
     "6-encoder-decoder",
     "7-objectives",
     "8-bert-family",
-    "11-predict-first",
     "12-long-texts",
     "13-smaller",
 }
@@ -47,6 +44,9 @@ def faults(lesson: Lesson) -> Iterator[str]:
         yield "not three questions of the three sorts, or one without a sort"
     if not any(step.again for step in questions):
         yield "no question that is asked again"
+    places = [[bool(option.because) for option in step.options].index(False) for step in questions if step.options]
+    if len(places) > 2 and len(set(places)) == 1:
+        yield "the right option stands at the same place in each question"
     models = {model for step in lesson.steps for variant in step.variants for model in live(variant)}
     if len(models) > 2 and lesson.slug not in MORE_MODELS:
         yield f"{len(models)} live models: {', '.join(sorted(models))}"

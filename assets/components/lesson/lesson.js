@@ -72,10 +72,10 @@ function show(box, data) {
   uncover(box, frame, goes);
 }
 
-// A new step begins at its title, wherever the step before was left.
+// A new step begins at its title, wherever the step before was left; so does the end, for which this is drawn anew.
 function rise(box, data) {
   const step = String(data.step);
-  if (box.dataset.step && box.dataset.step !== step) document.querySelector(MAIN)?.scrollTo(0, 0);
+  if (box.dataset.step !== step) document.querySelector(MAIN)?.scrollTo(0, 0);
   box.dataset.step = step;
 }
 

@@ -202,8 +202,7 @@ def _lesson(view: View, lesson: Lesson) -> None:
 def _place(lesson: Lesson, number: int) -> None:
     """The lesson, and how far its step ``number`` is."""
     last = len(lesson.steps)
-    st.caption(f"{plain(lesson.title)} · {min(number, last)} / {last}")
-    st.progress(min(number, last) / last)
+    st.progress(min(number, last) / last, f"{plain(lesson.title)} · {min(number, last)} / {last}")
 
 
 def _end(view: View, lesson: Lesson) -> None:
@@ -331,8 +330,8 @@ def _question(view: View, lesson: Lesson, number: int, at: int) -> None:
     verdict_box = st.container()  # above the answers, so that whoever sees *Check* sees it
     slot = _slot(lesson, number, at)
     box = _box(view, slot)
-    reply = ask(quiz, box, titled=True, write=partial(_words, lesson))
     with st.container(horizontal=True, gap="small"):
+        reply = ask(quiz, box, titled=True, write=partial(_words, lesson))
         st.button("Check", key=f"{box}.check", on_click=_take_answer, args=(slot, box))
         tried = _answered(slot)
         if tried is not None and len(variants) > 1:
