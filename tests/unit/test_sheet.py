@@ -61,9 +61,9 @@ def test_bert_as_published_and_as_counted() -> None:
 
 
 def test_what_no_text_tells_is_missing_and_not_a_statement() -> None:
-    bare = catalogue.get("m2m-100")
+    bare = catalogue.get("ernie-2.0")
     assert "not found by us" in bare.budget.text.lower()  # the record says so in its own words
-    assert row("m2m-100").cells["training"] == Cell(())
+    assert row("ernie-2.0").cells["training"] == Cell(())
 
 
 def test_a_size_that_is_withheld_is_not_one_that_nobody_looked_for() -> None:
