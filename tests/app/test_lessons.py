@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.attention.tokens import token_of
 from core.content import content
-from core.lessons.checks import AnyCheck, Attended, BestHead, Probability, Replaced, Weight, Written
+from core.lessons.checks import AnyCheck, Attended, BestHead, Probability, Replaced, Tokens, Weight, Written
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
 from core.ui.lessons.handout import handout, key, qr_code
@@ -169,11 +169,12 @@ def test_a_lesson_ends_with_its_recap_what_was_right_and_the_next_one() -> None:
 @pytest.mark.parametrize(
     ("lesson", "number", "step"),
     [
-        pytest.param(lesson.slug, number, step, id=f"{lesson.slug}-{number}")
+        pytest.param(lesson.slug, number, variant, id=f"{lesson.slug}-{number}-{at}")
         for lesson in lessons()
         if isinstance(lesson, Lesson)
         for number, step in enumerate(lesson.steps, 1)
-        if isinstance(step.check, Attended | Weight)
+        for at, variant in enumerate(step.variants)
+        if isinstance(variant.check, Attended | Weight)
     ],
 )
 def test_the_selected_token_is_the_one_that_the_question_is_about(lesson: str, number: int, step: Step) -> None:
@@ -253,6 +254,61 @@ def test_lessons_of_the_host_that_do_not_fit_are_said_and_the_others_open(
     finally:
         monkeypatch.undo()
         settings.cache_clear()
+
+
+POURED = "She poured the [MASK] into her cup of "
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "percent"),
+    [
+        ("The man went to the [MASK].", "door", 12),
+        ("The man went to the [MASK].", "park", 7),
+        ("The children went to the [MASK] to swim.", "pool", 37),
+        ("The children went to the [MASK].", "school", 27),
+        ("The children went to the [MASK].", "zoo", 12),
+        (f"{POURED}[MASK].", "coffee", 37),
+        (f"{POURED}tea.", "coffee", 12),
+        (f"{POURED}tea.", "tea", 8),
+        (f"{POURED}tea.", "milk", 34),
+        (f"{POURED}coffee.", "coffee", 7),
+        (f"{POURED}coffee.", "tea", 5),
+        (f"{POURED}coffee.", "water", 31),
+        (f"{POURED}coffee.", "milk", 24),
+        ("The cat saw the mouse, but the [MASK] ran back into its hole.", "dog", 18),
+        ("The cat saw the mouse, but the [MASK] ran back into its hole.", "cat", 11),
+        ("The cat saw the mouse, but the [MASK] ran back into its hole.", "mouse", 8),
+        ("A robin is a [MASK].", "bird", 85),
+        ("A robin is not a [MASK].", "bird", 43),
+        ("They were married the next day, and they lived happily ever [MASK].", "before", 33),
+        ("They were married the next day, and they lived happily ever [MASK].", "after", 5),
+    ],
+)
+def test_the_shares_that_lesson_4_names_are_the_models(text: str, token: str, percent: int) -> None:
+    share = Probability(kind="probability", model="minilm", text=text, token=token).answer()
+    assert round(100 * share) == percent
+    lesson = lesson_of("4-bert")
+    assert f"{percent}%" in " ".join(
+        [step.text for step in lesson.steps]
+        + [text for step in lesson.steps for v in step.variants for text in (v.question or "", v.because)]
+        + [option.because for step in lesson.steps for v in step.variants for option in v.options]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("The cat sat on the mat.", 7),
+        ("Die Katze saß auf der Matte.", 16),
+        ("Кошка сидит на ковре.", 38),
+        ("Once upon a time", 4),
+        ("Once upon a time ", 5),
+        ("the garden", 2),
+        ("a castle", 2),
+    ],
+)
+def test_the_counts_that_lesson_1_names_are_the_tokenizers(text: str, count: int) -> None:
+    assert Tokens(kind="tokens", tokenizer="atlas-gpt-2", text=text).answer() == count
 
 
 def test_each_kind_of_check_is_computed_once() -> None:

@@ -11,17 +11,19 @@ from core.lessons.lesson import Lesson, lessons
 from tests.app.test_lessons import is_answerable
 
 STEPS = [
-    pytest.param(step, id=f"{lesson.slug}-{number}")
+    pytest.param(variant, id=f"{lesson.slug}-{number}-{at}")
     for lesson in lessons()
     if isinstance(lesson, Lesson)
     for number, step in enumerate(lesson.steps, 1)
-    if step.check
+    for at, variant in enumerate(step.variants)
+    if variant.check
 ]
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_the_options_hold_the_answer(step):
     assert is_answerable(step)
+    assert step.quiz.options or not any(step.quiz.right(wrong.answer, step.check.answer()) for wrong in step.mistakes)
 
 
 def values(step) -> dict[str, float]:
