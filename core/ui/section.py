@@ -141,19 +141,21 @@ class View:
         """Show a part of the content as a caption."""
         st.caption(terms(self.words.part(part, **values)))
 
-    def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> None:
+    def how_it_works(self, *parts: str, notes: Sequence[str] = (), **values: str | int | float) -> DeltaGenerator:
         """Draw what is computed, in a closed expander that ``how`` may label, then the misreading.
 
-        The frame draws both at the end of a section that does not.
+        The frame draws both at the end of a section that does not. Returns the expander's column, for more.
         """
         self.state.drawn.add("How it works")
-        with st.expander(self.words.front.get("how", "How it works")), st.container(width=_COLUMN):
+        column = st.expander(self.words.front.get("how", "How it works")).container(width=_COLUMN)
+        with column:
             for part in parts or ("How it works",):
                 self.say(part, **values)
             for note in (*notes, *(["Paper"] if self.words.has("Paper") else [])):
                 self.note(note)
         if self.words.has("Misreading") and self._due("Misreading"):
             self._argue("A common misreading", "Misreading", **values)
+        return column
 
     def try_and_notice(self, variant: str = "", /, **values: str | int | float) -> None:
         """Draw Why, and beside it Try and Notice. ``variant``: of "Notice: variant"."""

@@ -267,13 +267,13 @@ def test_features_open_with_the_next_token_and_say_what_a_reader_made_of_one() -
     at = page(tab="features")
     assert not at.warning
     assert widget(at.selectbox, "Live model").value == "atlas-gpt-2"
-    assert "Not among the twenty judged." in shown(at)
+    assert "It is not among the twenty that were judged." in shown(at)
     assert re.search(r"changes the next token by \*\*\d\.\d{3} bits\*\*", shown(at))
     assert html_of(at).count("<mark") == 8
     assert "who" in html_of(at)
     named, failed = (page(tab="features", feature=f"{feature}.2") for feature in (1269, 89))
     assert "Feature 1269: the word after had or have" in [heading.value for heading in named.subheader]
-    assert "Its name told of 13 of 16 unseen texts whether it is active." in shown(named)
+    assert "From its name a reader said correctly of 13 of 16 unseen texts whether it is active." in shown(named)
     assert "the best guess was right on 10 of 16 unseen texts" in shown(failed)
     other = page(tab="features", feature="0.3", told="<b>Once</b> upon a time")
     assert not other.warning

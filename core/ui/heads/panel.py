@@ -131,7 +131,7 @@ def heads_panel(
         with roles:
             _roles(measured, (layer, head), branch, view, go)
     where = view.words.part(f"Where: {attention_map.kind}")
-    view.how_it_works("Formula" if attention_map.allowed is None else "Formula with a mask", where=where)
+    view.how_it_works(where=where)
 
 
 def _drawn(

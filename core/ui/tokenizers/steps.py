@@ -87,7 +87,8 @@ def segmentations(view: View, info: TokenizerInfo, word: str) -> None:
         Table.from_records(records),
         heading=True,
     ).draw(state)
-    formula_of("unigram")
+    with view.how_it_works("How it works: unigram"):
+        formula_of("unigram")
     with st.expander("Sample segmentations", expanded=state.values.get("alpha") not in (None, 1.0)):
         _samples(view, lattice)
 
@@ -197,7 +198,8 @@ def merges(view: View, info: TokenizerInfo, word: str) -> None:
         view.note("No merges", units=units)
     if info.family == "letter-bpe":
         view.say("Plain BPE")
-    formula_of("bpe")
+    with view.how_it_works("How it works: bpe"):
+        formula_of("bpe")
 
 
 def readable(info: TokenizerInfo, piece: str) -> str:
@@ -312,7 +314,8 @@ def matches(view: View, info: TokenizerInfo, word: str) -> None:
     if len(steps.tries) > figures.TRIES:
         view.note("More tries", shown=figures.TRIES, all=f"{len(steps.tries):,}")
     view.try_and_notice("wordpiece", pieces=f"{len(vocabulary):,}")
-    formula_of("wordpiece")
+    with view.how_it_works("How it works: wordpiece"):
+        formula_of("wordpiece")
 
 
 STEPS = Section("steps", steps, (METHOD, WORD, BY, PART, STEP, ALPHA, SEED))

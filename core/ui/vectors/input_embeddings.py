@@ -140,7 +140,9 @@ def _one_token(view: View, sums: InputEmbeddings, spec: CheckpointSpec) -> None:
 def _formula(view: View, sums: InputEmbeddings) -> None:
     symbols = "; ".join(view.words.part(f"Symbol: {part}") for part in sums.parts)
     norm = ["Norm"] if "norm" in sums.after else []
-    view.how_it_works("Sum", *norm, "Share", formula=" + ".join(sums.formulas.values()), symbols=symbols)
+    view.how_it_works(
+        "How it works", "Sum", *norm, "Share", formula=" + ".join(sums.formulas.values()), symbols=symbols
+    )
 
 
 SUM = Section("sum", input_embeddings, (MODEL, FIRST, SECOND, NUMBER, PART))

@@ -181,7 +181,6 @@ def positions(view: View) -> None:
     _DRAWN[KIND.draw(view.state)](view)
     headings = ("Encoding", "Where", "Depends on", "Positions", "Used by")
     text_table(TextTable(headings, view.words.front["encodings"], view.words.label("table"), _TABLE))
-    view.say("Without")
 
 
 def learned(view: View) -> None:
