@@ -11,12 +11,16 @@ import torch
 
 from core import checkpoints
 from core.attention import word_maps
+from core.attention.ablation.ablate import ablate_heads, rank_heads
 from core.attention.capture import capture
+from core.attention.inside.block import block
 from core.content import content
 from core.figures.labels import percent
 from core.finetuning import record, words
 from core.finetuning.examples import TEN, ready
 from core.finetuning.train import fine_tune
+from core.interventions.breaking import part_losses
+from core.interventions.patching import patch_grid
 from core.language import fill_mask
 from core.language.decoding.search import tree
 from core.language.tokens import tokenize
@@ -158,3 +162,67 @@ def test_a_frozen_encoder_is_classified_from_cls_and_from_the_mean_as_the_misrea
     text = content("training", "train").part("Misreading")
     assert f"classifies {low} to {high}% of the {len(data.held_out)} held-out" in text
     assert f"from [CLS], and {lower} to {higher}% from the mean" in text
+
+
+def why(page: str, section: str) -> str:
+    return content(page, section).part("Why")
+
+
+def test_the_whys_of_attention_have_the_numbers_of_minilm() -> None:
+    minilm, text = checkpoints.load("minilm"), content("attention", "heads").front["opening"]["text"]
+    attention_map = capture(minilm, text).maps[0]
+    query, key = (attention_map.query_tokens.index(word) for word in ("it", "car"))
+    weights = attention_map.weights[:, :, query, key]
+    assert f"“{text}” a head of MiniLM (layer 4, head 2) gives {weights[3, 1]:.0%}" in why("attention", "heads")
+    assert f"gives {weights.max():.0%} of the weight" in why("attention", "all")
+    assert f"the mean of all gives {weights.mean():.0%}" in why("attention", "all")
+    steps = block(minilm, text, 0).steps
+    norms = [float(np.linalg.norm(step.values[key])) for step in steps if step.values.ndim == 2]
+    assert {"11.3", "5.6", "7.7", "16.6", "12.2"} <= {f"{norm:.1f}" for norm in norms}
+    assert all(number in why("attention", "block") for number in ("11.3", "5.6", "7.7", "16.6", "12.2"))
+
+
+def test_the_why_of_ablation_has_the_bits_of_its_text() -> None:
+    minilm = checkpoints.load("minilm")
+    text = minilm.spec.family.question_text
+    ranked = rank_heads(minilm, text)
+    bits = [effect.bits for effect in ranked]
+    every = ablate_heads(minilm, text, tuple(effect.head for effect in ranked)).bits
+    sharpest = max(ranked, key=lambda effect: effect.sharpness or 0)
+    said = why("interventions", "off")
+    assert f"“{text}” no head of MiniLM moves it by more than {max(bits):.2f} bits" in said
+    assert f"{sum(effect < 0.1 for effect in bits)} of {len(bits)} move it by less than 0.1" in said
+    assert f"all together they move it by {every:.1f}" in said
+    assert f"moves it by {sharpest.bits:.2f}. The price" in said
+
+
+def test_the_why_of_patching_has_two_cells_of_its_grid() -> None:
+    texts = ("The keys to the cabinet [MASK] on the table.", "The key to the cabinets [MASK] on the table.")
+    grid = patch_grid(checkpoints.load("minilm"), *texts)
+    rows, columns = grid.recovered.shape
+    said = why("interventions", "patch")
+    assert f"the state of “keys” returns {grid.recovered[1, 2]:.0%}" in said
+    assert f"that of [MASK] returns {grid.recovered[5, 6]:.0%}" in said
+    assert f"{rows} × {columns} = {rows * columns} cells" in said
+
+
+def test_the_why_of_one_word_has_the_cosines_of_its_sentences() -> None:
+    minilm, (word, text) = checkpoints.load("minilm"), next(iter(EXAMPLES.items()))
+    vectors = word_vectors(minilm, word, text, lambda line: read_states(minilm, line))
+    senses = np.array([occurrence.line.sense for occurrence in vectors.own.occurrences])
+    last = vectors.stops[-1] / np.linalg.norm(vectors.stops[-1], axis=1, keepdims=True)
+    cosines, same = last @ last.T, senses[:, None] == senses
+    pairs = np.triu_indices(len(senses), 1)
+    within, across = cosines[pairs][same[pairs]].mean(), cosines[pairs][~same[pairs]].mean()
+    assert f"is {within:.2f} between two of one sense and {across:.2f} across senses" in why("vectors", "word")
+    nearest = (cosines - 9 * np.eye(len(senses))).argmax(1)
+    assert (int((senses[nearest] == senses).sum()), len(senses)) == (10, 12)
+    assert "ten of the twelve have their nearest neighbor in their own sense" in why("vectors", "word")
+
+
+def test_the_why_of_positions_has_the_losses_of_minilm() -> None:
+    losses = part_losses(checkpoints.load("minilm"))
+    assert losses is not None
+    said = why("vectors", "places")
+    assert f"masked tokens cost it {losses.intact:.1f} bits each, {losses.broken['positions']:.1f} with" in said
+    assert f"and {losses.uniform:.1f} would be a uniform guess" in said
