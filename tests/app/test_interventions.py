@@ -274,7 +274,7 @@ def test_features_open_with_the_next_token_and_say_what_a_reader_made_of_one() -
     named, failed = (page(tab="features", feature=f"{feature}.2") for feature in (1269, 89))
     assert "Feature 1269: the word after had or have" in [heading.value for heading in named.subheader]
     assert "From its name a reader said correctly of 13 of 16 unseen texts whether it is active." in shown(named)
-    assert "the best guess was right on 10 of 16 unseen texts" in shown(failed)
+    assert "the best guess was correct for 10 of 16 unseen texts" in shown(failed)
     other = page(tab="features", feature="0.3", told="<b>Once</b> upon a time")
     assert not other.warning
     assert "Feature 0" in [heading.value for heading in other.subheader]
