@@ -254,8 +254,11 @@ READ = {
     ("11-circuits", 1): "the bars are measured, the numbers are made up",
     ("11-circuits", 7): "the sequence is another one",
     ("12-long-texts", 1): "the mask is of another length",
+    ("12-long-texts", 2): "the chart has measured times of one head, not the share of a layer",
     ("12-long-texts", 3): "the view says the counts at the length that one chooses, to divide",
-    ("12-long-texts", 7): "the mask is one of three, and of another length",
+    ("12-long-texts", 5): "the chart has accuracies, not layers",
+    ("12-long-texts", 7): "the chart has times and bytes, to compare",
+    ("12-long-texts", 8): "the table has the layers, not the factor",
     ("13-smaller", 1): "the view says both counts, to divide",
     ("13-smaller", 6): "the tree says one of the two counts",
 }
