@@ -148,7 +148,7 @@ def live_data(words: Content, spec: CheckpointSpec) -> dict[str, Any]:
             _part(words, "d", "scaled", "division", product=product, root=shown(math.sqrt(d)), score=score, d=d),
             _part(words, "m", "mask", "causal" if -math.inf in steps.scores else "full"),
             _part(words, "ax", "weights") | {"bars": list(zip(steps.tokens, steps.weights, strict=True))},
-            _part(words, "ov", "output", "sum", terms=_sum(steps.weights, steps.values), output=shown(steps.output[0])),
+            _part(words, "o", "output", "sum", terms=_sum(steps.weights, steps.values), output=shown(steps.output[0])),
             _part(words, "cwy", "joined", "concatenated", heads=steps.heads, d=d, width=steps.heads * d)
             | {"mode": "heads"},
         ],

@@ -182,7 +182,7 @@ def test_a_link_in_a_frame_opens_in_a_tab_of_its_own() -> None:
 
 def test_a_presented_step_is_a_line_above_its_view_which_is_presented_too() -> None:
     at = opened("lessons", lesson="2-attention-by-hand", present="1")
-    assert next(text.value for text in at.markdown).startswith("**Tokens come first** ")
+    assert next(text.value for text in at.markdown).startswith("**A score compares a query with a key** ")
     assert "present=1" in str([proto.json for proto in protos(at, "bidi_component")])
     inside = framed("tokenizers", tab="train", present="1")
     assert "Exit" not in str([proto.json for proto in protos(inside, "bidi_component")])

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.attention.tokens import token_of
 from core.content import content
-from core.lessons.checks import AnyCheck, Attended, BestHead, Probability, Replaced, Tokens, Weight, Written
+from core.lessons.checks import Ablated, AnyCheck, Attended, BestHead, Probability, Replaced, Tokens, Weight, Written
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
 from core.ui.lessons.handout import handout, key, qr_code
@@ -316,13 +316,17 @@ def test_each_kind_of_check_is_computed_once() -> None:
     steps = [step for lesson in lessons() if isinstance(lesson, Lesson) for step in lesson.steps if step.check]
     first = {type(step.check): step for step in reversed(steps)}
     unused = set(get_args(get_args(AnyCheck)[0])) - first.keys()
-    elsewhere = {"BestHead", "Calculation", "Follows", "Parameters", "Probability", "Published", "Replaced", "Written"}
+    elsewhere = {"Ablated", "BestHead", "Calculation", "Follows", "Parameters", "Probability", "Published", "Replaced"}
+    elsewhere |= {"Written"}
     assert {kind.__name__ for kind in unused} <= elsewhere, "computed below, in a comparison, or in tests of their own"
     assert BestHead(kind="best-head", model="minilm", score="previous").answer() == "1-3"
     writers = Written(kind="written", model="atlas-gpt-2", text="The girl was sad because", answers=["she", "he"])
     assert writers.answer() == "4-5"
     replaced = Replaced(kind="replaced", model="atlas-electra", text="The little girl ate a red sea under the tree.")
     assert replaced.answer() == "sea"
+    text = "The man went to the [MASK] to borrow some money."
+    layer = [[4, head] for head in range(1, 13)]
+    assert Ablated(kind="ablated", model="minilm", text=text, heads=layer).answer() == "bank"
     text = "The capital of France is [MASK]."
     assert Probability(kind="probability", model="minilm", text=text, token="paris").answer() > 0.9
     assert [step.title for step in first.values() if not is_answerable(step)] == []

@@ -83,7 +83,7 @@ def test_a_pointer_shows_where_a_number_came_from(visitor: Visitor) -> None:
 def test_a_lesson_shows_one_step_after_the_other(visitor: Visitor) -> None:
     page = visitor.open(PATH + "&until=scores")
     expect(page.locator(".byhand table")).to_have_count(4)
-    more = page.get_by_role("button", name="Show the next step")
+    more = page.get_by_role("button", name="Next step")
     for count in (5, 6, 7, 8):
         more.click()
         expect(page.locator(".byhand table")).to_have_count(count)

@@ -43,3 +43,20 @@ def test_what_there_is_not_is_refused() -> None:
     for layer, head, query in ((99, 0, "mary"), (0, 99, "mary"), (0, 0, "nobody")):
         with pytest.raises(OutOfRange):
             pair_steps(checkpoint, "Mary saw herself.", layer, head, query, "mary")
+
+
+def test_what_lesson_2_says_of_a_live_head() -> None:
+    checkpoint = checkpoints.load("minilm")
+    steps = pair_steps(checkpoint, "Mary saw herself.", 1, 3, "herself", "mary")
+    assert (round(steps.product, 2), round(steps.scores[steps.key], 2)) == (28.05, 4.96)
+    said = {
+        "Mary saw herself.": {"mary": 82, "[CLS]": 11},
+        "The queen asked the king about herself.": {"queen": 56, "king": 10},
+        "Mary told John about herself.": {"mary": 73, "john": 6},
+        "John saw himself.": {"john": 41, "[CLS]": 41},
+    }
+    for text, shares in said.items():
+        query = "himself" if "himself" in text else "herself"
+        for key, share in shares.items():
+            pair = pair_steps(checkpoint, text, 1, 3, query, key)
+            assert round(100 * pair.weights[pair.key]) == share, (text, key)

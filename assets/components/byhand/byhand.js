@@ -42,7 +42,8 @@ function explain(state) {
   });
   state.root.querySelectorAll(".live [data-for]").forEach((part) => {
     part.classList.toggle("here", part.dataset.for.includes(letter));
-    part.hidden = Boolean(part.dataset.mode) && part.dataset.mode !== mode;
+    const later = ![...part.dataset.for].some((name) => state.letters.has(name));
+    part.hidden = later || (Boolean(part.dataset.mode) && part.dataset.mode !== mode);
   });
   const of = "smdxa".includes(letter) && column < data.tokens.length
     ? `${data.tokens[row]} → ${data.tokens[column]}` : data.tokens[tensor === "g" || tensor === "t" || tensor === "w" ? -1 : row];
@@ -211,6 +212,7 @@ function build(state) {
   const { data, root } = state;
   state.tensors = compute(state.cells, state.mode, state.causal);
   state.rows = layout(state.mode, state.until);
+  state.letters = new Set([state.mode, "head"].flatMap((name) => layout(name, state.until).flat()).map(([letter]) => letter));
   state.cellsByPlace = new Map();
   state.over = null;
   const there = state.rows.flat().includes(state.at[0]);
@@ -295,6 +297,7 @@ function listen(state) {
     build(state);
     state.at = [state.rows.flat().findLast((tensor) => !before.has(tensor)) || state.at[0], state.data.tokens.length - 1, 0];
     explain(state);
+    state.cellsByPlace.get(place(state.at)).scrollIntoView({ block: "nearest" });
     send(state);
   };
   state.again.onclick = () => {
