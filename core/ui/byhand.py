@@ -70,6 +70,7 @@ def by_hand(view: View) -> None:
             key,
             {
                 "tokens": example.tokens,
+                "dimensions": example.dimensions,
                 "cells": dict(example.cells),
                 "now": now,
                 "words": {name: value for name, value in view.words.front.items() if name not in ("search", "live")},

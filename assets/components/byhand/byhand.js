@@ -148,7 +148,8 @@ function block(state, tensor) {
   const head = element("tr", "head");
   head.append(element("td", ""));
   for (let j = 0; j < width; j += 1) {
-    const name = pairs ? data.tokens[j] || "Σ" : width > 1 ? String(j + 1) : "";
+    const number = ["q1", "k1"].includes(tensor) ? data.dimensions[j] : String(j + 1);
+    const name = pairs ? data.tokens[j] || "Σ" : width > 1 ? number : "";
     const th = element("th", pairs ? "key" : "", name);
     th.scope = "col";
     head.append(th);
