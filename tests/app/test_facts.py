@@ -80,7 +80,7 @@ def test_a_live_model_that_is_missing_is_named() -> None:
 
 
 def test_what_was_not_read_is_named_as_left_out() -> None:
-    assert "Not listed, because no source on them was read: training budget, batch size." in shown("ernie-2.0")
+    assert "not listed, because no source on them was read: training budget, batch size." in shown("ernie-2.0")
 
 
 def test_a_root_changed_nothing_and_its_children_link_to_it() -> None:
