@@ -77,6 +77,7 @@ def one_step(view: View) -> None:
     with bars:
         _pictures(chosen, apply_at(start, ids, rule, value, first), path[at])
     view.try_and_notice(rule)
+    view.how_it_works(f"How it works: {rule}", notes=[f"Paper: {rule}"])
     numbers = [(other, value if other == rule else number.start) for other, (_, number) in PROCESSORS.items()]
     _every_rule(view, summarize_rules(start, ids, numbers), at)
 
@@ -164,7 +165,7 @@ def _path(chosen: Setup, card: Card, shown: bool) -> tuple[GenerationStep, ...]:
 
 
 def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
-    """Draw bars before and after the processor and its formula; for typical sampling also the surprisals."""
+    """Draw bars before and after the processor; for typical sampling also the surprisals."""
     view, around = chosen.view, result.summary
     names = [visible(row.text) for row in result.rows]
     what = f"{PROCESSORS[around.rule][0]} at step {step.index + 1}"
@@ -214,7 +215,6 @@ def _pictures(chosen: Setup, result: RuleEffect, step: GenerationStep) -> None:
                 surprisal_bars(result, names, accent(chosen.spec.branch), taken=step.token.id, theme=theme()),
                 view.words.part("Surprisals: alt", entropy=f"{around.entropy:.1f}"),
             ).draw(chosen.state)
-        view.how_it_works(f"How it works: {around.rule}", notes=[f"Paper: {around.rule}"])
 
 
 def _with_value(of: RuleSummary) -> str:
