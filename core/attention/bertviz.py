@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -300,6 +301,7 @@ def _controls(maps: Sequence[AttentionMap], view: View) -> str:
     return f'<div class="row">{" ".join(parts)}</div>'
 
 
+@cache
 def _script(view: View) -> Path:
     """A script of the installed bertviz, located without importing it, since that imports IPython and torch."""
     spec = find_spec("bertviz")

@@ -43,7 +43,7 @@ from core.attention.layers import (
     refuse,
     weights_returned,
 )
-from core.attention.scores import attention_layers, notes_of, stacked
+from core.attention.scores import attention_layers, notes_of
 from core.attention.trace import AttentionMap, AttentionTrace, MapKind, frozen, map_note
 from core.checkpoints.families.architectures import traits_in
 from core.checkpoints.spec import Checkpoint
@@ -145,11 +145,10 @@ def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: _Axis, keys: _
     """The map of one kind of attention."""
     checkpoint = given.checkpoint
     rows = _rows(given, kind)
-    weights = stacked([pattern[0, :, rows] for pattern in recorded.layers(kind, "pattern")])
+    weights = _array(recorded.layers(kind, "pattern"), rows)
     allowed = _together(recorded.layers(kind, "mask"), rows)
-    everywhere = bool(allowed.all())
-    vectors = {name: [part[0] for part in recorded.layers(kind, name)] for name in ("q", "k")}
-    notes = [_note(checkpoint.model, recorded, kind, weights, everywhere=everywhere)]
+    vectors = {name: recorded.layers(kind, name) for name in ("q", "k")}
+    notes = [_note(checkpoint.model, recorded, kind, weights, everywhere=allowed is None)]
     if vectors["q"] and not has_blueprint(checkpoint):
         notes += notes_of(recorded, kind)
     return _between(
@@ -158,10 +157,10 @@ def _map_of(given: Inputs, recorded: Run, kind: MapKind, queries: _Axis, keys: _
         queries,
         keys,
         weights,
-        None if everywhere else allowed,
+        allowed,
         note=" ".join(filter(None, notes)),
-        queries=stacked([part[:, rows] for part in vectors["q"]]) if vectors["q"] else None,
-        keys=stacked(vectors["k"]) if vectors["k"] else None,
+        queries=_array(vectors["q"], rows) if vectors["q"] else None,
+        keys=_array(vectors["k"]) if vectors["k"] else None,
     )
 
 
@@ -171,7 +170,7 @@ def _returned_maps(given: Inputs, axes: Mapping[MapKind, tuple[_Axis, _Axis]]) -
     for kind, layers in weights_returned(given).items():
         queries, keys = axes[kind]
         causal = frozen(np.tri(len(keys.names), dtype=np.bool_)[None, None]) if kind == "decoder" else None
-        weights = stacked([layer[0, :, _rows(given, kind)] for layer in layers])
+        weights = _array(layers, _rows(given, kind))
         maps[kind] = _between(given, kind, queries, keys, weights, causal)
     return maps
 
@@ -193,17 +192,28 @@ def _between(
     )
 
 
-def _together(allowed: Sequence[Tensor], rows: slice) -> Bools:
-    """The masks (L or 1, H or 1, Q, K) of all layers; an axis has length 1 where all layers or heads have the same."""
-    shared = all(mask is allowed[0] for mask in allowed)
-    layers = [mask[0, :, rows] for mask in (allowed[:1] if shared else allowed)]
-    heads = max(len(layer) for layer in layers)
-    masks = torch.stack([layer.expand(heads, -1, -1) for layer in layers])
+def _array(layers: Sequence[Tensor], rows: slice = slice(None)) -> Floats:
+    """The ``rows`` of a tensor (1, H, n, m) of each layer, as one array (L, H, rows, m)."""
+    values: Floats = torch.cat(list(layers)).to("cpu", torch.float32).numpy()
+    return frozen(np.ascontiguousarray(values[:, :, rows]))
+
+
+def _together(masks: Sequence[Tensor], rows: slice) -> Bools | None:
+    """The masks (L or 1, H or 1, Q, K) of all layers, None where none masks anything.
+
+    An axis has length 1 where all layers or heads have the same.
+    """
+    shared = all(mask is masks[0] for mask in masks)
+    layers: list[Bools] = [mask.numpy()[:1, :, rows] for mask in (masks[:1] if shared else masks)]
+    if all(layer.all() for layer in layers):
+        return None
+    heads = max(layer.shape[1] for layer in layers)
+    allowed = np.concatenate([np.broadcast_to(layer, (1, heads, *layer.shape[2:])) for layer in layers])
     for axis in (0, 1):
-        first = masks.narrow(axis, 0, 1)
-        if masks.shape[axis] > 1 and bool((masks == first).all()):
-            masks = first.clone()
-    return frozen(masks.numpy())
+        first = allowed.take([0], axis)
+        if allowed.shape[axis] > 1 and bool((allowed == first).all()):
+            allowed = first
+    return frozen(allowed)
 
 
 def _note(model: Model, recorded: Run, kind: MapKind, weights: Floats, *, everywhere: bool) -> str:

@@ -140,10 +140,11 @@ def read_piece(piece: str, kind: Style) -> tuple[str, bool, bool]:
 def pieces_of(tokenizer: transformers.PreTrainedTokenizerBase, ids: Sequence[int]) -> list[str]:
     """The vocabulary entries of ``ids``. A model may have rows for more ids than its tokenizer: ``‹id 50260›``."""
     numbers = [int(number) for number in ids]
-    if tokenizer.is_fast:
+    try:
         pieces = tokenizer.convert_ids_to_tokens(numbers)
-        return [piece or _piece(tokenizer, number) for piece, number in zip(pieces, numbers, strict=True)]
-    return [_piece(tokenizer, number) for number in numbers]
+    except (LookupError, TypeError):  # as a slow tokenizer does
+        return [_piece(tokenizer, number) for number in numbers]
+    return [piece or _piece(tokenizer, number) for piece, number in zip(pieces, numbers, strict=True)]
 
 
 def _piece(tokenizer: transformers.PreTrainedTokenizerBase, number: int) -> str:

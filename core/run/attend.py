@@ -116,7 +116,9 @@ def attend(
 
 
 def _product(query: Tensor, key: Tensor, factor: float, softcap: float | None, apart: Apart | None) -> Tensor:
-    scores: Tensor = (query @ key.transpose(-1, -2)).mul_(factor)
+    scores: Tensor = query @ key.transpose(-1, -2)
+    if factor != 1:
+        scores.mul_(factor)
     if apart is not None:
         scores.index_copy_(-2, apart.at, apart.query @ apart.key.transpose(-1, -2) * factor)
     return (scores / softcap).tanh() * softcap if softcap else scores

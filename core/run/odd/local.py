@@ -22,8 +22,9 @@ class NeoAttention(GPTNeoSelfAttention):  # type: ignore[misc]
     def _attn(
         self, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        allowed = _allowed(self, query.shape[-2], key.shape[-2], attention_mask)
-        z, weights = attend(self, query, key, value, allowed, scaling=1.0, dropout=self.attn_dropout.p)
+        if attention_mask is None or self.attention_type == "local":  # the given one already hides what comes later
+            attention_mask = _allowed(self, query.shape[-2], key.shape[-2], attention_mask)
+        z, weights = attend(self, query, key, value, attention_mask, scaling=1.0, dropout=self.attn_dropout.p)
         return z.transpose(1, 2), weights
 
 
