@@ -14,7 +14,7 @@ that keeps the weights, and through transformers' own model, made anew with the 
 ``output_attentions=True``, whatever shape of attention that gives. *Capture*: from the text to what a picture needs,
 against the tokenizer, that pass, and what bertviz is handed after it, pieces and stacked weights. Capture alone cleans
 the text, checks limits, says of each token where it stands and how it is shown, and finds what a mask leaves out; that
-is 0.2 to 0.4 ms, and more for a text of bytes, so it shows where a pass takes 5 ms.
+is less than a millisecond, and more for a text of bytes, so it shows where a pass takes 5 ms.
 
 Longformer has its windows (with the first token as the global one, as in the app), Reformer its sorted chunks;
 BigBird's attention is full there on all texts that the app draws. As windows, blocks and chunks show on longer texts
