@@ -17,7 +17,19 @@ import torch
 from core import studies
 from core.errors import AtlasError
 from core.table import measured
-from lab import compress, curve, distill, duplication, facts, lengths, pretraining, scaling, sweeps, warm_start
+from lab import (
+    compress,
+    curve,
+    distill,
+    duplication,
+    facts,
+    lengths,
+    preferences,
+    pretraining,
+    scaling,
+    sweeps,
+    warm_start,
+)
 from lab.files import append
 from lab.train import STATE
 
@@ -44,6 +56,7 @@ STUDIES: dict[str, Repetition] = {
     "facts": Repetition(facts.DistanceResult, facts.runs, seeds=3),
     "lengths": Repetition(lengths.LengthTiming, lengths.runs),
     "noise": Repetition(scaling.Noisy, scaling.noise_runs, seeds=3),
+    "preferences": Repetition(preferences.Preferred, preferences.runs),
     "pretraining": Repetition(pretraining.Pretrained, pretraining.runs, seeds=2),
     "scaling": Repetition(scaling.ScalingRun, partial(scaling.runs, "scaling"), seeds=2),
     "warm-start": Repetition(warm_start.WarmStartResult, warm_start.runs),

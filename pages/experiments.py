@@ -9,7 +9,7 @@ from core.ui.section import grouped
 PAGE = grouped(
     SLUG,
     {
-        "tuning": tuple(map(experiment, ("examples", "widths", "warm-start"))),
+        "tuning": tuple(map(experiment, ("examples", "widths", "warm-start", "preferences"))),
         "pretraining": (*map(experiment, ("pretraining", "scaling", "batches", "noise")), DEDUP),
         "smaller": (experiment("distillation"), experiment("compression")),
         "long": (experiment("lengths"), experiment("facts"), experiment("duplication")),

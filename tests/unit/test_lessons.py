@@ -261,6 +261,13 @@ READ = {
     ("12-long-texts", 8): "the table has the layers, not the factor",
     ("13-smaller", 1): "the view says both counts, to divide",
     ("13-smaller", 6): "the tree says one of the two counts",
+    ("15-assistant", 2): "the view is of one prompt, and the question of another day",
+    ("15-assistant", 3): "the losses are those of another text",
+    ("15-assistant", 4): "the chart is of accuracy, not of the pair's loss",
+    ("15-assistant", 5): "the chart is of other chances",
+    ("15-assistant", 6): "the bars are of other continuations and rewards",
+    ("15-assistant", 7): "the chart is of one reward",
+    ("15-assistant", 8): "the bars are of other continuations",
 }
 """The questions whose view is open before they are answered, and why that does not print the answer."""
 
