@@ -106,7 +106,7 @@ def test_the_picture_is_stepped_by_key_and_drawn_deeper(visitor: Visitor) -> Non
 def test_filter_read_the_sources_pin_and_download(visitor: Visitor) -> None:
     page = visitor.open("/catalogue?tab=table")
     region = page.get_by_role("region", name="Systems, property by property")
-    expect(region.get_by_role("columnheader")).to_have_count(13)
+    expect(region.get_by_role("columnheader")).to_have_count(14)
     page.get_by_role("textbox", name="Search", exact=True).fill("wordpiece")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("any=wordpiece"))
