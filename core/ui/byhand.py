@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+import streamlit as st
 from pydantic import Field
 
 from core import checkpoints, session
@@ -65,7 +66,7 @@ def by_hand(view: View) -> None:
     spec = next(iter(_models()), None)
     example = byhand.example()
     now = {"cells": cells, "mode": mode, "mask": mask, "at": _at(state, tensors), "until": until}
-    with main_picture():
+    with main_picture(), st.container(key="atlas-byhand"):
         EDITOR.draw(
             key,
             {
