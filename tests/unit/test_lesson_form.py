@@ -17,12 +17,13 @@ OUTSIDE = Path(__file__).parents[1] / "lessons"
 OLD = {
     "5-gpt",
     "6-encoder-decoder",
-    "7-objectives",
     "8-bert-family",
 }
 """Lessons that are not rebuilt yet. It only shrinks: a lesson that has the form may not stand here."""
 
-MORE_MODELS: dict[str, str] = {}
+MORE_MODELS: dict[str, str] = {
+    "7-objectives": "three objectives are compared, each in a model that was trained with it",
+}
 """Lessons with more than two live models, and why."""
 
 
