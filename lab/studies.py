@@ -56,7 +56,7 @@ STUDIES: dict[str, Repetition] = {
     "facts": Repetition(facts.DistanceResult, facts.runs, seeds=3),
     "lengths": Repetition(lengths.LengthTiming, lengths.runs),
     "noise": Repetition(scaling.Noisy, scaling.noise_runs, seeds=3),
-    "preferences": Repetition(preferences.Preferred, preferences.runs, seeds=2),
+    "preferences": Repetition(preferences.Preferred, preferences.runs, seeds=3),
     "pretraining": Repetition(pretraining.Pretrained, pretraining.runs, seeds=2),
     "scaling": Repetition(scaling.ScalingRun, partial(scaling.runs, "scaling"), seeds=2),
     "warm-start": Repetition(warm_start.WarmStartResult, warm_start.runs),
