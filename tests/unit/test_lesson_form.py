@@ -15,7 +15,6 @@ from tests.unit.test_lessons import bundled
 OUTSIDE = Path(__file__).parents[1] / "lessons"
 
 OLD = {
-    "5-gpt",
     "6-encoder-decoder",
     "8-bert-family",
 }

@@ -1,0 +1,85 @@
+"""The numbers that lessons name, of the models that gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+
+from core import checkpoints
+from core.lazy import torch
+from core.lessons.checks import Repetition
+from tests.app.test_lessons import said
+
+GIRL = "Once upon a time there was a little girl who"
+DARK, OPENED = "It was a dark night and the", "She put the key into the lock and opened the"
+CAT = "The shoemaker had a wife and a cat. He sat by the fire and stroked his"
+
+
+@pytest.fixture(scope="module")
+def gpt() -> Callable[[str], tuple[Any, Any]]:
+    """The logits after a text, and the vocabulary, of the model of lesson 5."""
+    checkpoint = checkpoints.load("atlas-gpt-2")
+
+    def after(text: str) -> tuple[Any, Any]:
+        ids = checkpoint.tokenizer(text, return_tensors="pt").input_ids
+        with torch.no_grad():
+            return checkpoint.model(ids).logits[0, -1], checkpoint.tokenizer.get_vocab()
+
+    return after
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "temperature", "percent"),
+    [
+        (DARK, "Ġsun", 1, 7.7),
+        (DARK, "Ġwind", 1, 3.8),
+        (DARK, "Ġsun", 0.5, 46),
+        (DARK, "Ġwind", 0.5, 11.5),
+        (DARK, "Ġsun", 2, 0.7),
+        (DARK, "Ġwind", 2, 0.5),
+        (f"Anna had a gold key and a silver box. {OPENED}", "Ġdoor", 1, 51),
+        (f"Anna had a gold key and a silver box. {OPENED}", "Ġbox", 1, 2),
+        (f"Anna had a gold key and a silver box. {OPENED}", "Ġlid", 1, 6),
+        (f"Anna had a gold key and a silver box. {OPENED}", "Ġkey", 1, 7),
+        (OPENED, "Ġdoor", 1, 49),
+        (CAT, "Ġhead", 1, 11),
+        (CAT, "Ġhair", 1, 6),
+        (CAT, "Ġtail", 1, 3),
+        ("Once upon a", "Ġtime", 1, 85),
+        ("Once upon a ", "z", 1, 31),
+        ("Once upon a ti", "pper", 1, 14),
+        ("The little gi", "ver", 1, 89),
+        ("The dog sat on the", "Ġstone", 1, 0.6),
+        ("The dog sat on the stone. The dog sat on the", "Ġstone", 1, 10),
+        ("The dog sat on the stone. The dog sat on the stone. The dog sat on the", "Ġstone", 1, 20),
+    ],
+)
+def test_the_shares_that_lesson_5_names_are_the_models(
+    gpt: Callable[[str], tuple[Any, Any]], text: str, token: str, temperature: float, percent: float
+) -> None:
+    logits, vocabulary = gpt(text)
+    share = 100 * float((logits / temperature).softmax(-1)[vocabulary[token]])
+    assert percent == round(share, 0 if isinstance(percent, int) else 1)
+    assert f"{percent}%" in said("5-gpt")
+
+
+def test_the_counts_that_lesson_5_names_are_the_models(gpt: Callable[[str], tuple[Any, Any]]) -> None:
+    def kept(text: str) -> int:
+        return int((gpt(text)[0].softmax(-1).sort(descending=True).values.cumsum(-1) < 0.8).sum()) + 1
+
+    assert (kept("Once upon a"), kept(DARK)) == (1, 383)
+    logits, vocabulary = gpt("Once upon a ")
+    assert len(vocabulary) == 6_144
+    assert float(logits.softmax(-1)[vocabulary["Ġtime"]]) < 0.001
+    assert float(gpt(CAT)[0].softmax(-1)[vocabulary["Ġcat"]]) < 0.01
+    repeated = {
+        (text, tokens, strategy): round(
+            100
+            * Repetition(kind="repetition", model="atlas-gpt-2", text=text, tokens=tokens, strategy=strategy).answer()
+        )
+        for text, tokens in ((DARK, 30), (DARK, 60), ("The fox said to the", 30), (GIRL, 60))
+        for strategy in get_args(Repetition.model_fields["strategy"].annotation)
+    }
+    assert [*repeated.values()] == [0, 71, 45, 88, 29, 68, 45, 33]
