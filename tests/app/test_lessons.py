@@ -323,9 +323,11 @@ def test_each_kind_of_check_is_computed_once() -> None:
     first = {type(step.check): step for step in reversed(steps)}
     unused = set(get_args(get_args(AnyCheck)[0])) - first.keys()
     elsewhere = {"Ablated", "BestHead", "Calculation", "Follows", "Parameters", "Probability", "Published", "Replaced"}
-    elsewhere |= {"Repetition", "Written"}
+    elsewhere |= {"Repetition", "Weight", "Written"}
     assert {kind.__name__ for kind in unused} <= elsewhere, "computed below, in a comparison, or in tests of their own"
     assert BestHead(kind="best-head", model="minilm", score="previous").answer() == "1-3"
+    previous = Weight(kind="weight", model="minilm", text="The cat sat.", layer=1, head=3, query="cat", key="the")
+    assert previous.answer() > 0.99
     writers = Written(kind="written", model="atlas-gpt-2", text="The girl was sad because", answers=["she", "he"])
     assert writers.answer() == "4-5"
     replaced = Replaced(kind="replaced", model="atlas-electra", text="The little girl ate a red sea under the tree.")
