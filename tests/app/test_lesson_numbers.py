@@ -9,7 +9,7 @@ import pytest
 
 from core import checkpoints
 from core.lazy import torch
-from core.lessons.checks import Repetition
+from core.lessons.checks import Repetition, Weight
 from tests.app.test_lessons import said
 
 GIRL = "Once upon a time there was a little girl who"
@@ -83,3 +83,17 @@ def test_the_counts_that_lesson_5_names_are_the_models(gpt: Callable[[str], tupl
         for strategy in get_args(Repetition.model_fields["strategy"].annotation)
     }
     assert [*repeated.values()] == [0, 71, 45, 88, 29, 68, 45, 33]
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("The king gave the queen a golden ring", 0.223),
+        ("The king gave the queen a golden horse", 0.223),
+        ("The dog gave the queen a golden ring", 0.289),
+    ],
+)
+def test_the_weights_that_lesson_16_names_are_the_heads(text: str, weight: float) -> None:
+    check = Weight(kind="weight", model="atlas-llama", text=text, layer=4, head=1, query="␣queen", key="␣gave")
+    assert round(check.answer(), 3) == weight
+    assert str(weight) in said("16-modern-decoder")

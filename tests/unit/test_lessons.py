@@ -280,6 +280,14 @@ READ = {
     ("15-assistant", 6): "the bars are of other continuations and rewards",
     ("15-assistant", 7): "the chart is of one reward",
     ("15-assistant", 8): "the bars are of other continuations",
+    ("16-modern-decoder", 1): "the numbers are of another key and another position",
+    ("16-modern-decoder", 2): "the vectors are those of a text",
+    ("16-modern-decoder", 3): "the view is of another model",
+    ("16-modern-decoder", 4): "the view says what is stored, not the weights",
+    ("16-modern-decoder", 5): "the tree is of another model",
+    ("16-modern-decoder", 6): "the tree is of another model, without a size of its cache",
+    ("16-modern-decoder", 7): "the tree says one of the two counts",
+    ("16-modern-decoder", 8): "the view is of one text, not of the formula",
 }
 """The questions whose view is open before they are answered, and why that does not print the answer."""
 
