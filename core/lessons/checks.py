@@ -26,6 +26,9 @@ from core.catalogue.results import Result, paper, tables
 from core.checkpoints.families import Ability
 from core.checkpoints.spec import Part
 from core.errors import AtlasError, InputUnusable, OutOfRange
+from core.finetuning import record
+from core.finetuning import words as bag_of_words
+from core.finetuning.examples import READY
 from core.interventions.attribution import attribute
 from core.interventions.patching import Patching, patch_grid
 from core.language.fill_mask import fill_mask
@@ -304,6 +307,27 @@ class Follows(Check):
         return engine.run(score_pair, pairs, self.first, self.second).probability
 
 
+class FineTuned(Check):
+    """The share, from 0 to 1, of held-out texts that a recorded run of *Fine-tuning* classifies correctly."""
+
+    kind: Literal["fine-tuned"]
+    task: Short
+    run: Literal["all", "head", "random", "words"]
+    """All weights trained, the head alone, all from random weights, or a bag of words without a network."""
+
+    def answer(self) -> float:
+        if self.task not in READY:
+            raise OutOfRange(f"No runs on “{self.task[:40]}” are recorded.")
+        if self.run == "words":
+            return bag_of_words.accuracy(record.data(self.task))
+        model = checkpoints.first(record.OPENS_WITH.get(self.task, "fine-tuning"))[0]
+        setup = record.runs(self.task)["chosen" if self.run == "all" else self.run]
+        return record.stored(model, self.task, setup)[-1].accuracy
+
+    def way(self) -> Way:
+        return "Measured"
+
+
 class Tokens(Check):
     """The number of tokens of a text, without special tokens; the tokenizer is named as on the page Tokenizers."""
 
@@ -513,6 +537,7 @@ AnyCheck = Annotated[
     | Written
     | Replaced
     | Follows
+    | FineTuned
     | Tokens
     | Calculation
     | Parameters

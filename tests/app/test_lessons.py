@@ -12,7 +12,18 @@ from streamlit.testing.v1 import AppTest
 
 from core.attention.tokens import token_of
 from core.content import content
-from core.lessons.checks import Ablated, AnyCheck, Attended, BestHead, Probability, Replaced, Tokens, Weight, Written
+from core.lessons.checks import (
+    Ablated,
+    AnyCheck,
+    Attended,
+    BestHead,
+    FineTuned,
+    Probability,
+    Replaced,
+    Tokens,
+    Weight,
+    Written,
+)
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
 from core.ui.lessons.handout import handout, key, qr_code
@@ -323,9 +334,10 @@ def test_each_kind_of_check_is_computed_once() -> None:
     first = {type(step.check): step for step in reversed(steps)}
     unused = set(get_args(get_args(AnyCheck)[0])) - first.keys()
     elsewhere = {"Ablated", "BestHead", "Calculation", "Follows", "Parameters", "Probability", "Published", "Replaced"}
-    elsewhere |= {"Repetition", "Weight", "Written"}
+    elsewhere |= {"FineTuned", "Repetition", "Weight", "Written"}
     assert {kind.__name__ for kind in unused} <= elsewhere, "computed below, in a comparison, or in tests of their own"
     assert BestHead(kind="best-head", model="minilm", score="previous").answer() == "1-3"
+    assert FineTuned(kind="fine-tuned", task="ten", run="all").answer() > 0.9
     previous = Weight(kind="weight", model="minilm", text="The cat sat.", layer=1, head=3, query="cat", key="the")
     assert previous.answer() > 0.99
     writers = Written(kind="written", model="atlas-gpt-2", text="The girl was sad because", answers=["she", "he"])
