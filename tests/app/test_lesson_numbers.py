@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import pytest
 
-from core import checkpoints
+from core import checkpoints, studies
 from core.lazy import torch
-from core.lessons.checks import Repetition, Weight
-from tests.app.test_lessons import said
+from core.lessons.checks import FineTuned, Repetition, Weight
+from tests.app.test_lessons import lesson_of, said
 
 GIRL = "Once upon a time there was a little girl who"
 DARK, OPENED = "It was a dark night and the", "She put the key into the lock and opened the"
@@ -97,3 +97,17 @@ def test_the_weights_that_lesson_16_names_are_the_heads(text: str, weight: float
     check = Weight(kind="weight", model="atlas-llama", text=text, layer=4, head=1, query="␣queen", key="␣gave")
     assert round(check.answer(), 3) == weight
     assert str(weight) in said("16-modern-decoder")
+
+
+def test_the_shares_that_lesson_10_names_are_the_recorded_ones() -> None:
+    named = {
+        "ten": {"all": "94%", "head": "82%", "words": "36%", "random": "34%"},
+        "pair": {"all": "83%", "head": "73%", "words": "47%", "random": "50%"},
+        "topic": {"all": "60%", "head": "52%", "words": "60%", "random": "36%"},
+    }
+    for task, runs in named.items():
+        checks = {run: FineTuned.model_validate({"kind": "fine-tuned", "task": task, "run": run}) for run in runs}
+        assert {run: f"{check.answer():.0%}" for run, check in checks.items()} == runs
+    widths, text = studies.get("widths"), " ".join(step.text for step in lesson_of("10-fine-tuning").steps)
+    for number in ("all", "head", "lora", "adapters"):
+        assert f"{widths.number(number).mean:.1%}" in text
