@@ -30,6 +30,7 @@ from core.finetuning import record
 from core.finetuning import words as bag_of_words
 from core.finetuning.examples import READY
 from core.interventions.attribution import attribute
+from core.interventions.breaking import break_part
 from core.interventions.patching import Patching, patch_grid
 from core.language.fill_mask import fill_mask
 from core.language.generate import generate, repetition
@@ -225,6 +226,17 @@ class Ablated(ModelCheck):
     def answer(self) -> str:
         off = [Head("encoder", layer - 1, head - 1) for layer, head in self.heads]
         return engine.run(ablate_heads, self.model, self.text, off).after.tokens[0].strip()
+
+
+class Broken(ModelCheck):
+    """The most probable answer with one part of the model broken, as on the page Interventions."""
+
+    kind: Literal["broken"]
+    part: Short
+
+    def answer(self) -> str:
+        changes = engine.run(break_part, self.model, self.text, self.part, k=1).changes
+        return max(changes, key=lambda change: change.after).token.strip()
 
 
 class _Patching(ModelCheck, ABC):
@@ -532,6 +544,7 @@ AnyCheck = Annotated[
     | Attended
     | Weight
     | Ablated
+    | Broken
     | Patched
     | PatchedToken
     | Written

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from core import checkpoints, studies
+from core.interventions.breaking import break_part, part_losses
 from core.lazy import torch
 from core.lessons.checks import FineTuned, Repetition, Weight
 from tests.app.test_lessons import lesson_of, said
@@ -111,3 +112,33 @@ def test_the_shares_that_lesson_10_names_are_the_recorded_ones() -> None:
     widths, text = studies.get("widths"), " ".join(step.text for step in lesson_of("10-fine-tuning").steps)
     for number in ("all", "head", "lora", "adapters"):
         assert f"{widths.number(number).mean:.1%}" in text
+
+
+def test_the_losses_that_lesson_3_names_are_the_models() -> None:
+    losses = part_losses(checkpoints.load("minilm"))
+    assert losses is not None
+    parts = ("feed-forward", "positions", "residual", "norm")
+    bits = [losses.intact, *map(losses.broken.__getitem__, parts), losses.uniform]
+    assert [round(each, 1) for each in bits] == [5.0, 10.2, 12.3, 13.4, 15.6, 14.9]
+    assert all(f"{round(each, 1)}" in said("3-block") for each in bits)
+    assert round(losses.broken["order"]) == 18
+
+
+@pytest.mark.parametrize(
+    ("gap_last", "gap_first", "general", "shares"),
+    [
+        ("The doctor cured the [MASK].", "The [MASK] cured the doctor.", 7.0, {"disease": 74, "medicine": 33}),
+        ("The child taught the [MASK].", "The [MASK] taught the child.", 6, {"teacher": 95}),
+    ],
+)
+def test_two_orders_of_lesson_3_are_one_bag_of_words(
+    gap_last: str, gap_first: str, general: float, shares: dict[str, int]
+) -> None:
+    last, first = (break_part(checkpoints.load("minilm"), text, "positions").changes for text in (gap_last, gap_first))
+    after = [{change.token: change.after for change in changes} for changes in (last, first)]
+    assert [max(shares, key=shares.__getitem__) for shares in after] == ["general", "general"]
+    assert after[0]["general"] == pytest.approx(after[1]["general"], rel=1e-4)
+    assert general == round(100 * after[0]["general"], 0 if isinstance(general, int) else 1)
+    intact = {change.token: round(100 * change.before) for change in (*last, *first)}
+    assert shares.items() <= intact.items()
+    assert all(f"{percent}%" in said("3-block") for percent in (general, *shares.values()))
