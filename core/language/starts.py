@@ -10,7 +10,7 @@ from core.errors import InputTooLong, InputUnusable, OutOfRange
 from core.language.codes import codes_of
 from core.language.inputs import Inputs, one_text, pair
 from core.language.tasks import Task, task_of
-from core.language.text import clean
+from core.language.text import clean, clean_prompt
 from core.language.tokens import check_length, describe, max_tokens, tokenize
 from core.language.types import Token
 from core.run.model import Model
@@ -36,7 +36,7 @@ def prompt(checkpoint: Checkpoint, text: str, code: str | None = None) -> Inputs
     card.
     """
     checkpoint.spec.demand("continues", "A prompt")
-    text = clean(text, MAX_CHARS, newlines=True)
+    text = clean_prompt(text, MAX_CHARS)
     tokenizer = checkpoint.tokenizer
     tokens = list(tokenize(checkpoint, text))
     if len(tokens) > 1 and tokens[-1].id == tokenizer.eos_token_id:

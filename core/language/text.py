@@ -50,6 +50,15 @@ def clean(text: str, limit: int | None = None, *, newlines: bool = False) -> str
     return text
 
 
+def clean_prompt(text: str, limit: int | None = None) -> str:
+    """``text`` cleaned, with its line breaks, and with a blank at its end: a token, after which other words follow.
+
+    Raises:
+        InputEmpty, InputTooLong: as :func:`clean`.
+    """
+    return clean(text, limit, newlines=True) + (" " if text.endswith(" ") else "")
+
+
 def check_chars(text: str, limit: int | None = None) -> None:
     """Raise :class:`InputTooLong` for more than ``limit`` characters, or more than the settings allow."""
     most = settings().max_chars

@@ -256,6 +256,8 @@ def remarks(tokenizer: transformers.PreTrainedTokenizerBase, typed: str, tokens:
     said = []
     if len(typed.strip().splitlines()) > 1:
         said.append("This model reads a line break as a space.")
+    if typed.endswith(" ") and tokens and not (tokens[-1].special or tokens[-1].text.strip()):
+        said.append("The blank at the end is a token of its own; most words of this vocabulary bring their own blank.")
     mask = _vocabulary(tokenizer).mask
     typed_marks = (t for t in tokens if t.special and t.end > t.start >= 0)
     for marker in dict.fromkeys(t.piece for t in typed_marks if t.id != mask and not t.piece.startswith(_SENTINEL)):

@@ -299,3 +299,11 @@ def entropy_before(at: AppTest) -> float:
 
 def entropy_after(at: AppTest) -> float:
     return float(re.search(r"\*\*([\d.]+)\*\* bits after", shown(at))[1])
+
+
+def test_a_blank_at_the_end_of_a_prompt_is_a_token_and_stays() -> None:
+    greedy = [Decoding(max_new_tokens=1)]
+    texts = {text: next(steps_in_batch(writer(), text, greedy))[1].text for text in ("Once upon a", "Once upon a ")}
+    assert texts == {"Once upon a": " time", "Once upon a ": "z"}
+    at = opened(tab="step", text="Once upon a ")
+    assert [field.value for field in at.text_input if field.label == "Prompt"] == ["Once upon a "]

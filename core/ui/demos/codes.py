@@ -11,7 +11,7 @@ import streamlit as st
 from core.checkpoints.spec import Checkpoint
 from core.language.codes import classify, listed
 from core.language.generate import generate
-from core.language.text import clean
+from core.language.text import clean_prompt
 from core.language.types import Decoding
 from core.ui.demos.cover import STEP, choice, choice_judge, step_of, switch, walk, was_shown
 from core.ui.demos.decoding import DECODING, LENGTH, decoding_changed, decoding_controls, decoding_link, effective
@@ -45,7 +45,7 @@ def draw_codes(view: DemoView) -> None:
             label: view.computed("generating-under-each-code", _continued, text, label, decoding)
             for label in listed(view.spec)
         }
-        prompt = clean(text, newlines=True)
+        prompt = clean_prompt(text)
         if not covered or _covered(view, prompt, continuations, decoding):
             _continuations(view, prompt, continuations)
     st.divider()

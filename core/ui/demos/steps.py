@@ -13,7 +13,7 @@ from core import session
 from core.content import content
 from core.figures.labels import percent
 from core.figures.predictions import bars_alt, prediction_bars
-from core.language.text import clean
+from core.language.text import clean_prompt
 from core.language.types import Decoding, GenerationStep, Token
 from core.links import parameters as link
 from core.table import Table
@@ -250,7 +250,7 @@ def text_in(placeholder: DeltaGenerator, prompt: str, branch: str, room: str = "
     Args:
         room: the minimum height.
     """
-    begun, style = clean(prompt, newlines=True), f"font-size:var(--atlas-large);line-height:1.65;min-height:{room}"
+    begun, style = clean_prompt(prompt), f"font-size:var(--atlas-large);line-height:1.65;min-height:{room}"
 
     def draw_text(text: str, growing: bool = False) -> None:
         caret = [(CARET, "")] if growing else []
