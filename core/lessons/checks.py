@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from core import checkpoints, engine, patterns
+from core import checkpoints, engine, patterns, studies
 from core.anatomy.store import tree
 from core.attention.ablation.ablate import Head, ablate_heads
 from core.attention.capture import capture
@@ -42,6 +42,9 @@ from core.lessons.calculation import MOST, calculate
 from core.quiz import Answer
 from core.tokenizers.cut import cut
 from core.tokenizers.known import known
+from core.training.changed import PAIRS
+from core.training.compared import measured
+from core.vectors import image_text
 
 Way = Literal["Computed", "Calculated", "Counted", "Measured", "Published"]
 """Where an answer comes from: a run, numbers of the question, a stored tree, stored measurements, a paper. A part of
@@ -432,6 +435,83 @@ class BestHead(Check):
         return "Measured"
 
 
+class Learned(Check):
+    """The most probable next token after a prompt of *Training › Data*, by one of the two models of a pair."""
+
+    kind: Literal["learned"]
+    pair: Short
+    prompt: Short
+    model: Literal["first", "second"] = "second"
+    """The second one lacks something of the text, or has it more often."""
+
+    def answer(self) -> str:
+        answers = measured()[self.pair].answers if self.pair in PAIRS else ()
+        match = next((answer for answer in answers if answer.question.prompt == self.prompt), None)
+        if match is None:
+            raise OutOfRange(f"The pair “{self.pair[:40]}” has no prompt “{self.prompt[:40]}”.")
+        chances = match.chances[self.model == "second"]
+        return match.tokens[max(range(len(chances)), key=chances.__getitem__)].strip()
+
+    def way(self) -> Way:
+        return "Measured"
+
+
+class StudyNumber(Check):
+    """A number of a study's verdict: the mean over its seeds."""
+
+    kind: Literal["study"]
+    study: Short
+    number: Short
+
+    def answer(self) -> float:
+        if self.study not in studies.names() or self.number not in studies.get(self.study).numbers:
+            raise OutOfRange(f"There is no number “{self.number[:40]}” of a study “{self.study[:40]}” here.")
+        return studies.get(self.study).number(self.number).mean
+
+    def way(self) -> Way:
+        return "Measured"
+
+
+class CardMeasure(Check):
+    """A measure of a live model's card."""
+
+    kind: Literal["measure"]
+    model: Short
+    measure: Short
+    on: Short
+    """The texts, as the card names them."""
+
+    def models(self) -> tuple[str, ...]:
+        return (self.model,)
+
+    def answer(self) -> float:
+        card = checkpoints.get(self.model).card
+        measures = card.measures if card else ()
+        match = next((row for row in measures if (row.name, row.on) == (self.measure, self.on)), None)
+        if match is None:
+            raise OutOfRange(f"The card of this model has no “{self.measure[:40]}” on “{self.on[:60]}”.")
+        return match.value
+
+    def way(self) -> Way:
+        return "Measured"
+
+
+class ZeroShot(Check):
+    """The most probable class of a drawn image of *Images and captions*, by the CLIP that was trained here."""
+
+    kind: Literal["zero-shot"]
+    pairs: Literal["seen", "held out"] = "seen"
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    image: Annotated[int, Field(ge=1, le=len(image_text.SHAPES))]
+    classes: Annotated[list[Short], Field(min_length=2, max_length=12)]
+    prompt: Short
+
+    def answer(self) -> str:
+        image = image_text.one_of_each_shape(self.pairs, self.seed)[1][self.image - 1 : self.image]
+        (chances,) = image_text.zero_shot(image_text.model(), image, self.classes, [self.prompt])
+        return self.classes[int(chances.argmax())]
+
+
 class Published(Check):
     """A published figure: the one row of a table of results that fits."""
 
@@ -556,6 +636,10 @@ AnyCheck = Annotated[
     | Parameters
     | Scores
     | BestHead
+    | Learned
+    | StudyNumber
+    | CardMeasure
+    | ZeroShot
     | Published
     | Largest
     | Smallest

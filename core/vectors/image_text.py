@@ -130,6 +130,15 @@ def sample(kind: SceneKind, each: int, seed: int) -> tuple[list[Scene], NDArray[
     return sampled, np.stack([draw_scene(scene, rng) for scene in sampled])
 
 
+def one_of_each_shape(kind: SceneKind, seed: int) -> tuple[list[Scene], NDArray[np.uint8]]:
+    """New scenes, one of each shape in their order, and their (6, s, s, 3) images."""
+    drawn, images = sample(kind, 1, seed)
+    order = np.random.default_rng(seed).permutation(len(drawn))
+    chosen = {drawn[i].shape: int(i) for i in order}
+    numbers = [chosen[shape] for shape in SHAPES]
+    return [drawn[i] for i in numbers], images[numbers]
+
+
 FOLDER = ASSETS / "clip"
 END = 1
 """The token whose last state is the text's vector; 0 is padding, 2 the first word."""

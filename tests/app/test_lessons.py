@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
+from statistics import fmean
 from typing import get_args
 
 import pytest
@@ -18,6 +20,7 @@ from core.lessons.checks import (
     Attended,
     BestHead,
     FineTuned,
+    CardMeasure,
     Probability,
     Replaced,
     Tokens,
@@ -26,8 +29,10 @@ from core.lessons.checks import (
 )
 from core.lessons.lesson import Lesson, Step, from_text, lessons
 from core.settings import settings
+from core.training.compared import measured
 from core.ui.lessons.handout import handout, key, qr_code
 from core.ui.selection import usual_token
+from core.vectors import image_text
 from tests.pages import opened, protos, shown, widget
 from tests.words import words
 
@@ -328,13 +333,67 @@ def said(slug: str) -> str:
     )
 
 
+def test_the_accuracy_that_lesson_18_names_for_sides_is_the_models() -> None:
+    scenes, images = image_text.sample("seen", 4, 5)
+    clip, sides = image_text.model(), tuple(image_text.SIDES)
+    right = 0
+    for scene, image in zip(scenes, images, strict=True):
+        prompt = f"a {scene.color} {scene.shape} {{}}"
+        right += sides[image_text.zero_shot(clip, image[None], sides, [prompt])[0].argmax()] == scene.side
+    assert len(scenes) == 240
+    assert f"finds the side of {round(100 * right / 240)}%" in lesson_of("18-images").steps[5].text
+
+
+@pytest.mark.parametrize(
+    ("image", "classes", "prompt", "shares"),
+    [
+        ((1, 6), image_text.COLORS, "a {} shape", {"blue": 35, "green": 35, "purple": 15}),
+        ((1, 6), image_text.COLORS, "a {} ring", {"gray": 48, "green": 27, "blue": 21}),
+        ((3, 3), image_text.SHAPES, "a blue {}", {"square": 70, "triangle": 13}),
+        ((3, 3), image_text.SHAPES, "a picture of a {}", {"triangle": 60}),
+        ((4, 4), image_text.SHAPES, "a yellow {}", {"cross": 72, "diamond": 21}),
+    ],
+)
+def test_the_shares_that_lesson_18_names_are_the_models(
+    image: tuple[int, int], classes: Iterable[str], prompt: str, shares: dict[str, int]
+) -> None:
+    seed, number = image
+    drawn = image_text.one_of_each_shape("held out", seed)[1][number - 1 : number]
+    chances = image_text.zero_shot(image_text.model(), drawn, [*classes], [prompt])[0]
+    by_class = {name: round(100 * chance) for name, chance in zip(classes, chances, strict=True)}
+    assert {name: by_class[name] for name in shares} == shares
+
+
+def test_the_measures_that_lessons_14_and_17_name_are_the_stored_ones() -> None:
+    cap, repeated = measured()["cap"], measured()["repeated"]
+    shares = dict(zip(cap.answers[0].tokens, zip(*cap.answers[0].chances, strict=True), strict=True))
+    assert [round(100 * p) for p in (shares[" cap"][0], shares[" barn"][1])] == [44, 47]
+    assert round(max(answer.noise or 0 for answer in cap.answers), 1) == 2.9
+    means = [
+        f"{fmean(answer.surprisals[model] for answer in repeated.answers if answer.question.about is about):.1f}"
+        for about in (True, False)
+        for model in (0, 1)
+    ]
+    assert means == ["40.7", "19.3", "43.3", "43.4"]
+    text = " ".join(step.text for step in lesson_of("14-scale").steps)
+    assert all(mean in text for mean in means)
+    story = "a story written for this project"
+    held = "books, articles and sentences of the corpus held out from training"
+    found = [
+        round(CardMeasure(kind="measure", model=f"atlas-{model}", measure="top-1", on=on).answer(), 1)
+        for on in (story, held)
+        for model in ("roberta", "deberta")
+    ]
+    assert found == [43.4, 51.2, 39.4, 44.2]
+
+
 def test_each_kind_of_check_is_computed_once() -> None:
     """The first question of each kind; the nightly tests compute all of them."""
     steps = [step for lesson in lessons() if isinstance(lesson, Lesson) for step in lesson.steps if step.check]
     first = {type(step.check): step for step in reversed(steps)}
     unused = set(get_args(get_args(AnyCheck)[0])) - first.keys()
     elsewhere = {"Ablated", "BestHead", "Calculation", "Follows", "Parameters", "Probability", "Published", "Replaced"}
-    elsewhere |= {"FineTuned", "Repetition", "Weight", "Written"}
+    elsewhere |= {"CardMeasure", "FineTuned", "Repetition", "StudyNumber", "Weight", "Written"}
     assert {kind.__name__ for kind in unused} <= elsewhere, "computed below, in a comparison, or in tests of their own"
     assert BestHead(kind="best-head", model="minilm", score="previous").answer() == "1-3"
     assert FineTuned(kind="fine-tuned", task="ten", run="all").answer() > 0.9

@@ -300,6 +300,19 @@ READ = {
     ("16-modern-decoder", 6): "the tree is of another model, without a size of its cache",
     ("16-modern-decoder", 7): "the tree says one of the two counts",
     ("16-modern-decoder", 8): "the view is of one text, not of the formula",
+    ("14-scale", 1): "the view is of another network",
+    ("14-scale", 2): "the view has the best sizes of one budget, not the factor",
+    ("14-scale", 3): "the view is of another budget",
+    ("14-scale", 7): "the view is of other sentences",
+    ("14-scale", 8): "the view finds copies, not shares of a score",
+    ("17-results", 2): "the view has the two shares, not how uncertain they are",
+    ("17-results", 5): "the chart has one of the eight gains",
+    ("17-results", 6): "the view is of other counts",
+    ("18-images", 1): "the tree is of another size",
+    ("18-images", 3): "the view has cosines of six pairs, not these scores",
+    ("18-images", 5): "the view has the three shares, to subtract and divide",
+    ("18-images", 6): "the bars are of the colors, not of the shapes",
+    ("18-images", 7): "the view has a mask over a smaller image",
 }
 """The questions whose view is open before they are answered, and why that does not print the answer."""
 
@@ -312,6 +325,31 @@ def test_a_view_that_prints_the_answer_is_covered() -> None:
         if step.check
     }
     assert {place for place, covered in asked.items() if not covered} == READ.keys()
+
+
+@pytest.mark.parametrize(
+    ("check", "sentence"),
+    [
+        ({"kind": "learned", "pair": "cap", "prompt": "abc"}, "pair “cap” has no prompt “abc”"),
+        ({"kind": "learned", "pair": "abc", "prompt": "Now close your"}, "pair “abc” has no prompt"),
+        ({"kind": "study", "study": "scaling", "number": "abc"}, "no number “abc” of a study “scaling”"),
+        ({"kind": "study", "study": "../scaling", "number": "few"}, "no number “few” of a study “../scaling”"),
+        ({"kind": "measure", "model": "minilm", "measure": "abc", "on": "d"}, "has no “abc” on “d”"),
+    ],
+)
+def test_what_was_not_measured_is_refused(check: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(OutOfRange, match=sentence):
+        TypeAdapter(checks.AnyCheck).validate_python(check).answer()
+
+
+def test_what_was_measured_is_said_to_be() -> None:
+    before, after = (
+        checks.Learned(kind="learned", pair="moss", prompt="Now close your", model=model).answer()
+        for model in ("first", "second")
+    )
+    assert (before, after) == ("eyes", "s")
+    small = checks.StudyNumber(kind="study", study="scaling", number="small")
+    assert (small.answer(), small.way()) == (pytest.approx((4.04444 + 4.05777) / 2), "Measured")
 
 
 def test_an_unknown_tokenizer_or_mask_is_refused() -> None:

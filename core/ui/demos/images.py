@@ -43,11 +43,7 @@ SEED = Seed(again="Draw others")
 @session.cached()
 def _drawn(pairs: str, seed: int) -> tuple[list[Scene], NDArray[np.uint8]]:
     """New images, one of each shape."""
-    scenes, images = image_text.sample(_KINDS[pairs], 1, seed)
-    order = np.random.default_rng(seed).permutation(len(scenes))
-    chosen = {scenes[i].shape: int(i) for i in order}
-    numbers = [chosen[shape] for shape in SHAPES]
-    return [scenes[i] for i in numbers], images[numbers]
+    return image_text.one_of_each_shape(_KINDS[pairs], seed)
 
 
 @session.cached("running-the-model")
