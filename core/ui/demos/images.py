@@ -89,7 +89,7 @@ def draw_images(view: View) -> None:
             ),
             note=words.part("Matrix"),
             heading=True,
-            width=430,
+            width=380,
         ).draw(state)
     with right:
         st.subheader(words.label("zero-shot"), anchor=False)
