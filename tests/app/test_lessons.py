@@ -385,6 +385,7 @@ def test_the_measures_that_lessons_14_and_17_name_are_the_stored_ones() -> None:
         for model in ("roberta", "deberta")
     ]
     assert found == [43.4, 51.2, 39.4, 44.2]
+    assert round(CardMeasure(kind="measure", model="atlas-xlnet", measure="top-1", on=story).answer(), 1) == 50.6
 
 
 def test_each_kind_of_check_is_computed_once() -> None:

@@ -22,7 +22,7 @@ OLD = {
 
 MORE_MODELS: dict[str, str] = {
     "7-objectives": "three objectives are compared, each in a model that was trained with it",
-    "17-results": "three are the rows that are compared, by their cards; one runs",
+    "17-results": "two are the rows that are compared, by their cards; one runs",
 }
 """Lessons with more than two live models, and why."""
 
