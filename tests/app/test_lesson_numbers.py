@@ -10,7 +10,7 @@ import pytest
 from core import checkpoints, studies
 from core.interventions.breaking import break_part, part_losses
 from core.lazy import torch
-from core.lessons.checks import FineTuned, Repetition, Weight
+from core.lessons.checks import FineTuned, Published, Repetition, Weight
 from tests.app.test_lessons import lesson_of, said
 
 GIRL = "Once upon a time there was a little girl who"
@@ -142,3 +142,42 @@ def test_two_orders_of_lesson_3_are_one_bag_of_words(
     intact = {change.token: round(100 * change.before) for change in (*last, *first)}
     assert shares.items() <= intact.items()
     assert all(f"{percent}%" in said("3-block") for percent in (general, *shares.values()))
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "part", "token", "before", "after"),
+    [
+        ("The house is small.", "en-fr", "padding", "La", 97, 0.4),
+        ("The house is small.", "en-fr", "padding", "<pad>", 0, 54),
+        ("The dog is old.", "en-fr", "padding", "Le", 97, 1),
+        ("The dog is old.", "en-fr", "padding", "<pad>", 0, 51),
+        ("The house is small.", "en-de", "padding", "Das", 89, 0),
+        ("The cat is small.", "en-de", "padding", "Die", 99.5, 1),
+    ],
+)
+def test_the_shares_that_lesson_6_names_are_the_models(
+    text: str, task: str, part: str, token: str, before: float, after: float
+) -> None:
+    broken = break_part(checkpoints.load("atlas-t5"), text, part, task=task)
+    (change,) = (change for change in broken.changes if change.token == token)
+    assert before == round(100 * change.before, 0 if isinstance(before, int) else 1)
+    assert after == round(100 * change.after, 0 if isinstance(after, int) else 1)
+    assert broken.control is not None
+    assert broken.control < 1e-4, "with the right mask nothing changes"
+
+
+def test_a_causal_mask_in_the_encoder_is_another_thing() -> None:
+    changes = break_part(checkpoints.load("atlas-t5"), "The house is small.", "causal-added").changes
+    assert next(change.after for change in changes if change.token == "La") < 0.1
+
+
+def test_the_scores_that_lesson_6_cites_are_the_papers() -> None:
+    variants = {
+        "causal model, denoising": "74.7",
+        "prefix model, denoising": "81.8",
+        "encoder-decoder, denoising": "83.3",
+    }
+    for variant, named in variants.items():
+        check = Published(kind="published", table="t5-architectures", dataset="GLUE", variant=variant)
+        assert f"{check.answer():.1f}" == named
+        assert named in said("6-encoder-decoder")

@@ -15,12 +15,12 @@ from tests.unit.test_lessons import bundled
 OUTSIDE = Path(__file__).parents[1] / "lessons"
 
 OLD = {
-    "6-encoder-decoder",
     "8-bert-family",
 }
 """Lessons that are not rebuilt yet. It only shrinks: a lesson that has the form may not stand here."""
 
 MORE_MODELS: dict[str, str] = {
+    "6-encoder-decoder": "M2M-100 and the English-centric model beside it, which its demo shows together",
     "7-objectives": "three objectives are compared, each in a model that was trained with it",
     "17-results": "two are the rows that are compared, by their cards; one runs",
 }
