@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 
 from core.catalogue.load import DATA, BadData, checked, load_all, read_text, shared
+from core.catalogue.outlines import outlines
 from core.catalogue.results import citation, results
 from core.catalogue.schema import Citation, Citations, Correction, Keys, Listed, Names, Record, System, Text, once
 
@@ -116,7 +117,7 @@ def documents() -> tuple[Citation, ...]:
 
 
 def cited() -> tuple[Citation, ...]:
-    """All citations of records, milestones, corrections and published figures, without duplicates.
+    """All citations of records, milestones, corrections, published figures and outlines, without duplicates.
 
     A key can have two citations, where a record and a table cite different parts of a paper.
     """
@@ -127,6 +128,7 @@ def cited() -> tuple[Citation, ...]:
         cited |= dict.fromkeys((*entry.sources, *entry.claimed_by))
     for row in results():
         cited |= dict.fromkeys(citation(key) for key in (row.source, *row.also))
+    cited |= dict.fromkeys(outline.citation for outline in outlines())
     return tuple(cited)
 
 

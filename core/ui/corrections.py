@@ -12,6 +12,7 @@ from core import catalogue, links
 from core.anatomy.arithmetic import is_count, shown, value
 from core.catalogue.corrections import KINDS, MergedCorrection, Sum, corrections, documents
 from core.catalogue.corrections import cited as catalogued
+from core.catalogue.outlines import outlines
 from core.catalogue.results import citation, paper, results
 from core.catalogue.schema import Citation
 from core.errors import AtlasError
@@ -239,7 +240,7 @@ def _evidence(group: list[Citation], linker: Linker, view: View) -> Cell:
 
 
 def _uses(base: str) -> dict[Citation, list[Link]]:
-    """Links to the facts, corrections and figures that rely on each citation."""
+    """Links to the facts, corrections and figures that rely on each citation, and to lessons by a text's parts."""
     uses: dict[Citation, list[Link]] = {}
     for system in catalogue.systems():
         link = Link(system.name, base + links.url(system.branch, {"system": system.slug, "facts": "open"}))
@@ -264,6 +265,9 @@ def _uses(base: str) -> dict[Citation, list[Link]]:
         name = f"{count} {'figure' if count == 1 else 'figures'} of {paper(key).rsplit(', ', 1)[-1]}"
         link = Link(name, base + links.url("catalogue", {"tab": "questions"}))
         uses.setdefault(text, []).append(link)
+    for outline in outlines():
+        link = Link("lessons by its parts", base + links.url("lessons", {"by": outline.key}))
+        uses.setdefault(outline.citation, []).append(link)
     return uses
 
 

@@ -33,7 +33,7 @@ from core.training.compared import measured
 from core.ui.lessons.handout import handout, key, qr_code
 from core.ui.selection import usual_token
 from core.vectors import image_text
-from tests.pages import opened, protos, shown, widget
+from tests.pages import html_of, opened, protos, shown, widget
 from tests.words import words
 
 FIRST = "4-bert"
@@ -45,6 +45,19 @@ def test_the_list_and_a_lesson() -> None:
     titles = [lesson.title for lesson in lessons() if isinstance(lesson, Lesson)]
     labels = [proto.label.strip("*") for proto in protos(at, "page_link")]
     assert [label for label in labels if label in titles] == titles
+
+
+def test_the_lessons_are_listed_by_the_parts_of_a_book() -> None:
+    at = opened("lessons", by="slp3")
+    drawn = html_of(at)
+    assert '<a href="/lessons?lesson=4-bert">4 · BERT and masked language modeling</a>' in drawn
+    assert '<a href="/generation?tab=beam">Beam search</a>' in drawn
+    assert '<a href="/encoder-decoder?system=m2m-100" title="M2M-100">M2M-100</a>' in drawn
+    assert "https://web.stanford.edu/~jurafsky/slp3/" in shown(at)
+    titles = {lesson.title for lesson in lessons() if isinstance(lesson, Lesson)}
+    assert not titles & {proto.label.strip("*") for proto in protos(at, "page_link")}
+    at.selectbox[0].set_value("order").run()
+    assert titles <= {proto.label.strip("*") for proto in protos(at, "page_link")}
 
 
 def test_a_question_is_answered_by_what_is_computed() -> None:

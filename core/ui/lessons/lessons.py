@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -30,6 +31,7 @@ from core.ui.export import download
 from core.ui.glossary import error, sentences, terms
 from core.ui.lessons.handout import handout
 from core.ui.lessons.handout import key as key_page
+from core.ui.lessons.outline import ARRANGED, ORDER, draw_outline
 from core.ui.links import instead, page_link, take_up
 from core.ui.page import WIDE, base_path, main_picture, plain, presenting, site
 from core.ui.page import theme as page_theme
@@ -98,11 +100,27 @@ def check(lesson: Lesson) -> None:
 
 
 def _list(view: View) -> None:
-    """All lessons in their order, each with its length and how far this browser has come; below, a lesson of a file."""
+    """All lessons, in their order or by another text's table of contents; below, a lesson of a file."""
+    state, every = view.state, lessons()
+    with view.controls():
+        by = ARRANGED.draw(state)
+    with main_picture():
+        if by == ORDER:
+            _cards(view, every)
+        else:
+            draw_outline(view, by, {lesson.slug: lesson for lesson in every if isinstance(lesson, Lesson)})
+    with st.container(horizontal=True):
+        with st.popover(view.words.label("file"), icon=":material/upload_file:"):
+            _open_file(view)
+        door(FOLDER, "lessons")
+    page_link("transformer", view.words.label("transformer"), {}, icon=":material/arrow_forward:")
+
+
+def _cards(view: View, every: Sequence[Lesson | Refused]) -> None:
+    """A card for each lesson, with its length and how far this browser has come."""
     state = view.state
-    every, cards = lessons(), main_picture()
     for start in range(0, len(every), 2):
-        for column, lesson in zip(cards.columns(2), every[start : start + 2], strict=False):
+        for column, lesson in zip(st.columns(2), every[start : start + 2], strict=False):
             key = None if isinstance(lesson, Refused) else f"lesson-card-{lesson.slug}"
             with column, st.container(border=True, gap="small", height="stretch", key=key):
                 if isinstance(lesson, Refused):
@@ -116,11 +134,6 @@ def _list(view: View) -> None:
                     st.rerun()
                 length = view.words.part("Length", minutes=lesson.minutes, steps=len(lesson.steps))
                 PROGRESS.draw(key, {"lesson": lesson.slug, "steps": len(lesson.steps), "begin": length})
-    with st.container(horizontal=True):
-        with st.popover(view.words.label("file"), icon=":material/upload_file:"):
-            _open_file(view)
-        door(FOLDER, "lessons")
-    page_link("transformer", view.words.label("transformer"), {}, icon=":material/arrow_forward:")
 
 
 def _open_file(view: View) -> None:
@@ -415,4 +428,4 @@ def _words(lesson: Lesson, text: str) -> str:
     return terms(text) if lesson.trusted else plain(text)
 
 
-LESSONS = Section("lessons", draw_lessons, (LESSON, STEP, FILE, NOTES))
+LESSONS = Section("lessons", draw_lessons, (ARRANGED, LESSON, STEP, FILE, NOTES))
