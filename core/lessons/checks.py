@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Annotated, ClassVar, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -45,6 +46,9 @@ from core.tokenizers.known import known
 from core.training.changed import PAIRS
 from core.training.compared import measured
 from core.vectors import image_text
+from core.vectors.nearest import cosines
+from core.vectors.occurrences import Line, find_occurrences
+from core.vectors.reading import read_states
 
 Way = Literal["Computed", "Calculated", "Counted", "Measured", "Published"]
 """Where an answer comes from: a run, numbers of the question, a stored tree, stored measurements, a paper. A part of
@@ -343,6 +347,24 @@ class FineTuned(Check):
         return "Measured"
 
 
+class Similar(ModelCheck):
+    """The cosine of a word's vectors in two sentences, after a layer."""
+
+    kind: Literal["similar"]
+    second: Short
+    word: Short
+    layer: Annotated[int, Field(ge=0, le=200)]
+    """0 for the input of the first layer."""
+
+    def answer(self) -> float:
+        lines = [Line(number, "", text) for number, text in enumerate((self.text, self.second), 1)]
+        found = find_occurrences(self.word, lines, partial(engine.run, read_states, self.model))
+        if len(found.occurrences) != 2 or self.layer > found.layers:
+            raise OutOfRange(f"The word has to occur once in both sentences; the layers go from 0 to {found.layers}.")
+        vectors = found.vectors[self.layer]
+        return float(cosines(vectors, vectors)[0, 1])
+
+
 class Tokens(Check):
     """The number of tokens of a text, without special tokens; the tokenizer is named as on the page Tokenizers."""
 
@@ -631,6 +653,7 @@ AnyCheck = Annotated[
     | Replaced
     | Follows
     | FineTuned
+    | Similar
     | Tokens
     | Calculation
     | Parameters

@@ -7,10 +7,13 @@ from typing import Any, get_args
 
 import pytest
 
-from core import checkpoints, studies
+from core import checkpoints, session, studies
 from core.interventions.breaking import break_part, part_losses
 from core.lazy import torch
 from core.lessons.checks import FineTuned, Published, Repetition, Weight
+from core.vectors.contextual import anisotropy_baseline, sense_separation
+from core.vectors.mix import mix_layers
+from core.vectors.occurrences import EXAMPLES
 from tests.app.test_lessons import lesson_of, said
 
 GIRL = "Once upon a time there was a little girl who"
@@ -181,3 +184,33 @@ def test_the_scores_that_lesson_6_cites_are_the_papers() -> None:
         check = Published(kind="published", table="t5-architectures", dataset="GLUE", variant=variant)
         assert f"{check.answer():.1f}" == named
         assert named in said("6-encoder-decoder")
+
+
+def test_the_cosines_that_lesson_9_names_are_the_models() -> None:
+    text = said("9-word-vectors")
+
+    def measures(slug: str, word: str, layer: int | None) -> list[str]:
+        vectors = session.word_vectors(slug, word, EXAMPLES[word])
+        states = [each.vectors for each in (vectors.own, vectors.around)]
+        own, around = (mix_layers(each, [0.0] * 3) if layer is None else each[layer] for each in states)
+        senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
+        found = sense_separation(own, senses, anisotropy_baseline(around, vectors.around.lines))
+        assert found.same is not None
+        assert found.other is not None
+        gap = f"{found.same - found.other:.2f}"
+        return [
+            *(f"{value:.2f}" for value in (found.same, found.other, found.baseline or 0)),
+            f"{found.nearest:.0%}",
+            gap,
+        ]
+
+    assert measures("elmo", "bank", None)[:2] == ["0.89", "0.80"]
+    assert "0.89 within a sense and 0.80 across senses; 80%" in text
+    assert measures("minilm", "bank", 6)[:2] + measures("minilm", "bank", 6)[3:4] == ["0.67", "0.43", "90%"]
+    assert measures("atlas-bert", "play", 4)[1:3] == ["0.86", "0.61"]
+    assert [measures("minilm", "play", 6)[at] for at in (0, 2)] == ["0.69", "0.11"]
+    gaps = [
+        measures(*case)[4]
+        for case in (("minilm", "play", 1), ("minilm", "play", 6), ("elmo", "play", 2), ("atlas-bert", "play", 4))
+    ]
+    assert gaps == ["0.10", "0.25", "0.16", "0.02"]

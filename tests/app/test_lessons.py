@@ -407,7 +407,7 @@ def test_each_kind_of_check_is_computed_once() -> None:
     first = {type(step.check): step for step in reversed(steps)}
     unused = set(get_args(get_args(AnyCheck)[0])) - first.keys()
     elsewhere = {"Ablated", "BestHead", "Calculation", "Follows", "Parameters", "Probability", "Published", "Replaced"}
-    elsewhere |= {"CardMeasure", "FineTuned", "Repetition", "StudyNumber", "Weight", "Written"}
+    elsewhere |= {"CardMeasure", "FineTuned", "Repetition", "Similar", "StudyNumber", "Weight", "Written"}
     assert {kind.__name__ for kind in unused} <= elsewhere, "computed below, in a comparison, or in tests of their own"
     assert BestHead(kind="best-head", model="minilm", score="previous").answer() == "1-3"
     assert FineTuned(kind="fine-tuned", task="ten", run="all").answer() > 0.9

@@ -1,4 +1,4 @@
-"""ELMo's scalar mix: adjustable weights, the mixed vectors, and weights learned by tasks."""
+"""One word's static vectors, ELMo's scalar mix with adjustable weights, and an encoder; weights learned by tasks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from core import checkpoints
+from core.arrays import Floats
 from core.figures import vectors as pictures
 from core.figures.labels import percent
 from core.figures.vectors import strips
@@ -35,6 +37,8 @@ LAYERS = 2
 SENTENCES = replace(TEXT, name="sentences")
 REACH = 4.0
 STEP = 0.1
+HEIGHT = 360
+"""Of each plane, in pixels."""
 WEIGHTS = Carried(name="weights", label="Weights", as_=Integers(high=80, most=64))
 """Ten times each slider's value above its minimum: whole numbers, short in a URL."""
 GAMMA = Real(name="gamma", label="scale: $\\gamma$", default=1.0, low=0.1, high=4.0, step=0.1, format="%.1f")
@@ -54,10 +58,19 @@ def scalar_mix(view: DemoView) -> None:
         sliders = st.container()
         text = box.draw(state)
     vectors = word_vectors(view.spec, word, text)
+    encoder = checkpoints.get(checkpoints.first("vectors")[0])
+    with_encoder = word_vectors(encoder, word, text)
     with sliders:
         raw = _sliders(positions)
         gamma, norm = GAMMA.draw(state), NORM.draw(state)
-    _points(view, vectors, raw, gamma, norm)
+    left, middle, right = st.columns(3, gap="medium")
+    with left:
+        _plane(view, "static", vectors, vectors.static_own, vectors.static_around)
+    with middle:
+        mixed = (mix_layers(layers, raw, gamma, norm=norm) for layers in (vectors.own.vectors, vectors.around.vectors))
+        _plane(view, "mixed", vectors, *mixed, note=_best_layer(view, vectors, norm))
+    with right:
+        _plane(view, "encoder", with_encoder, *with_encoder.at(with_encoder.own.layers), model=encoder.name)
     view.try_and_notice()
     learned = precomputed.learned_mixes()
     most = {task: f"{max(learned[task].weights):.2f}" for task in ("speech", TOPIC)}
@@ -118,37 +131,48 @@ def as_raw(shares: tuple[float, ...]) -> list[float]:
     return [float(w) for w in np.clip(logs - (logs.max() + logs.min()) / 2, -REACH, REACH).round(1)]
 
 
-def _points(view: DemoView, vectors: WordVectors, raw: tuple[float, ...], gamma: float, norm: bool) -> None:
-    part = view.words.part
-    mixed = mix_layers(vectors.own.vectors, raw, gamma, norm=norm)
-    around = mix_layers(vectors.around.vectors, raw, gamma, norm=norm)
-    plane = components(mixed)
+def _plane(
+    view: DemoView,
+    slug: str,
+    vectors: WordVectors,
+    own: Floats,
+    around: Floats,
+    *,
+    note: str = "",
+    model: str = "",
+) -> None:
+    """Draw the occurrences of the word by one of their vectors, and how well these separate the senses."""
+    plane = components(own)
     first, second = plane.shares or (0.0, 0.0)
-    titles = (f"component 1: {percent(first)}", f"component 2: {percent(second)}")
+    titles = (f"component 1: {percent(first)}", f"component 2: {percent(second)}") if first else ("", "")
     senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
-    now = sense_separation(mixed, senses, anisotropy_baseline(around, vectors.around.lines))
+    now = sense_separation(own, senses, anisotropy_baseline(around, vectors.around.lines))
+    measures = [f"mean length {np.linalg.norm(own, axis=1).mean():.1f}"] if slug == "mixed" else []
+    if now.same is not None and now.other is not None:
+        measures.append(view.words.part("Cosines", same=f"{now.same:.2f}", other=f"{now.other:.2f}"))
+    if now.nearest is not None:
+        measures.append(view.words.part("Nearest", share=percent(now.nearest)))
+    title = view.words.part(f"Picture: {slug}", model=model)
+    Panel(
+        f"elmo-{slug}",
+        title,
+        pictures.plane(points_of(vectors, plane), titles, theme=theme()).update_layout(height=HEIGHT),
+        f"{title}. {view.words.label('plane_alt')}",
+        Table.from_records(point_records(vectors, plane)),
+        note=f"**{title}**: {'; '.join([*measures, note] if note else measures)}.",
+    ).draw(view.state)
+
+
+def _best_layer(view: DemoView, vectors: WordVectors, norm: bool) -> str:
+    """Which layer alone has the most occurrences nearest to their own sense; empty without senses."""
+    senses = [occurrence.line.sense for occurrence in vectors.own.occurrences]
     layers = normed(vectors.own.vectors) if norm else vectors.own.vectors
     nearest = [sense_separation(layer, senses, None).nearest for layer in layers]
     hits = [(share, number) for number, share in enumerate(nearest) if share is not None]
-    measures = [f"mean length {np.linalg.norm(mixed, axis=1).mean():.1f}"]
-    if len(mixed) > 1:
-        from scipy.spatial.distance import pdist
-
-        measures.append(f"mean distance {pdist(mixed).mean():.1f}")
-    if now.same is not None and now.other is not None:
-        measures.append(part("Cosines", same=f"{now.same:.2f}", other=f"{now.other:.2f}"))
-    if now.nearest is not None and hits:
-        best, at = max(hits, key=lambda pair: (pair[0], -pair[1]))
-        layer = "the embeddings" if at == 0 else f"layer {at}"
-        measures.append(part("Nearest", share=percent(now.nearest), layer=layer, best=percent(best)))
-    Panel(
-        "elmo-mixed",
-        view.words.label("plane"),
-        pictures.plane(points_of(vectors, plane), titles, theme=theme()),
-        view.words.label("plane_alt"),
-        Table.from_records(point_records(vectors, plane)),
-        note="; ".join(measures) + ".",
-    ).draw(view.state)
+    if not hits:
+        return ""
+    best, at = max(hits, key=lambda pair: (pair[0], -pair[1]))
+    return view.words.part("Best", layer="the embeddings" if at == 0 else f"layer {at}", best=percent(best))
 
 
 def _learned(view: DemoView) -> None:
