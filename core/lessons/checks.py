@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import math
 from abc import ABC, abstractmethod
-from functools import partial
 from typing import Annotated, ClassVar, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -358,7 +357,7 @@ class Similar(ModelCheck):
 
     def answer(self) -> float:
         lines = [Line(number, "", text) for number, text in enumerate((self.text, self.second), 1)]
-        found = find_occurrences(self.word, lines, partial(engine.run, read_states, self.model))
+        found = find_occurrences(self.word, lines, lambda text: engine.run(read_states, self.model, text))
         if len(found.occurrences) != 2 or self.layer > found.layers:
             raise OutOfRange(f"The word has to occur once in both sentences; the layers go from 0 to {found.layers}.")
         vectors = found.vectors[self.layer]
