@@ -12,6 +12,7 @@ from core.ui.page import accent, theme
 from core.ui.panel import Panel
 from core.ui.param import Integer, Text
 from core.ui.section import Section, View
+from core.words import counted
 
 PASSED = Text(
     name="passed", label="Passed samples of each problem", default="0, 0, 0, 1, 1, 2, 3, 5, 12, 20", most=1_000
@@ -60,7 +61,7 @@ def pass_at_k(view: View) -> None:
     ).draw(state)
     at = [float(values[k - 1]) for values in series]
     names = ("unbiased", "deviation", "naive", "low")
-    view.say("Answer", k=k, problems=len(counts), **dict(zip(names, map(percent, at), strict=True)))
+    view.say("Answer", k=k, problems=counted(len(counts), "problem"), **dict(zip(names, map(percent, at), strict=True)))
     view.try_and_notice()
 
 
