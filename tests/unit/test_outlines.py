@@ -18,9 +18,6 @@ from core.search import find
 from core.ui.section import pages
 from tests.unit.test_lessons import bundled
 
-NOT_YET = {"9-word-vectors"}
-"""Lessons that parts name and that may not be written yet."""
-
 
 @pytest.fixture(scope="module", autouse=True)
 def _pages() -> None:
@@ -51,9 +48,7 @@ def test_a_view_that_is_not_here_is_noticed() -> None:
 
 def test_every_lesson_of_an_outline_is_here_and_every_lesson_stands_in_one() -> None:
     named = {slug for outline in outlines() for part in outline.parts for slug in part.lessons}
-    slugs = {lesson.slug for lesson in bundled()}
-    assert named <= slugs | NOT_YET
-    assert slugs <= named
+    assert named == {lesson.slug for lesson in bundled()}
 
 
 def test_the_five_sources_a_book_and_a_course_have_one() -> None:
