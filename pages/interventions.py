@@ -1,6 +1,7 @@
 """Interventions: a part of a live model changed, and what its prediction becomes."""
 
 from core.ui.interventions.ablation import ABLATION
+from core.ui.interventions.attack import ATTACK
 from core.ui.interventions.attribution import ATTRIBUTION
 from core.ui.interventions.breaking import BREAKING
 from core.ui.interventions.features import FEATURES
@@ -16,7 +17,7 @@ from core.ui.section import Page
 
 PAGE = Page(
     "interventions",
-    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS, SINKS, STEERING, PROBES, FEATURES, INDUCTION),
+    (PATCHING, ATTRIBUTION, ABLATION, BREAKING, LENS, SINKS, STEERING, PROBES, FEATURES, INDUCTION, ATTACK),
     params=(MODEL,),
     unavailable=lambda: nothing_runs(MODEL.offered()),
 )

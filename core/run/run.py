@@ -161,17 +161,20 @@ CURRENT: ContextVar[Run | None] = ContextVar("run", default=None)
 
 
 @contextmanager
-def recording(keep: Collection[str | Site] = (), edits: Mapping[Site, Edit] | None = None) -> Iterator[Run]:
+def recording(
+    keep: Collection[str | Site] = (), edits: Mapping[Site, Edit] | None = None, *, gradients: bool = False
+) -> Iterator[Run]:
     """Within the block, passes of this thread are recorded and edited; :func:`run` is one pass.
 
     Args:
         keep: names of sites, of all layers, or single sites.
         edits: by site.
+        gradients: whether what the pass computes has them.
     """
     recorded = Run(frozenset(keep), edits or {})
     token = CURRENT.set(recorded)
     try:
-        with torch.inference_mode():
+        with torch.enable_grad() if gradients else torch.inference_mode():
             yield recorded
     finally:
         CURRENT.reset(token)
@@ -183,6 +186,7 @@ def run(
     *,
     keep: Collection[str | Site] = (),
     edits: Mapping[Site, Edit] | None = None,
+    gradients: bool = False,
 ) -> Run:
     """One pass over ``inputs``, the arguments of the forward pass by name; further arguments as :func:`recording`.
 
@@ -192,7 +196,7 @@ def run(
     Raises:
         LookupError: the pass does not have the site of an edit.
     """
-    with recording(keep, edits) as recorded:
+    with recording(keep, edits, gradients=gradients) as recorded:
         recorded.output = call(model, **dict.fromkeys(_caches(type(model)), False) | dict(inputs))
     recorded.check()
     return recorded

@@ -82,6 +82,7 @@ BOXES = {
     "interventions?model=dir-tiny-bert&tab=break": ("Text with a [MASK]",),
     "interventions?tab=patch": ("First text",),
     "interventions?tab=steer&model=dir-tiny-gpt2": ("Prompt", "Texts to steer toward, one on each line"),
+    "interventions?tab=attack&fluency=off": ("Text",),
     "interventions?tab=features": ("Text",),
     "interventions?tab=probes": ("Sentence for the probe of each layer",),
     "vectors?model=atlas-bert": ("Sentences", "Word"),
