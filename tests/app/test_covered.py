@@ -131,7 +131,7 @@ CASES = {
         "encoder?model=atlas-xlm",
         "Your guess at the first masked word",
         "cat",
-        "Right: that is the original. Your word is the model's prediction 1",
+        "Right: that is the original. Your word has rank 1",
         "original",
         2,
     ),
@@ -221,7 +221,7 @@ def test_hidden_words_of_both_languages_wait_for_a_guess_and_a_new_sentence_is_c
     second = frame[(frame["read"] == "both sentences") & (frame["rank"] == 2)]["prediction"].iloc[0]
     at = branch("encoder", system="xlm", model="atlas-xlm", cover="yes")
     at = guessed(at, "Your guess at the first masked word", second)
-    assert "Wrong: the original is “cat”. Your word is the model's prediction 2" in verdicts(at)
+    assert "Wrong: the original is “cat”. Your word has rank 2" in verdicts(at)
     at = at.text_input[0].set_value("The dog sleeps on the chair.").run()
     assert not rows(at, "original")
     assert not verdicts(at)

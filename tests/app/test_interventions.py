@@ -164,7 +164,7 @@ def test_one_part_is_broken_at_a_time() -> None:
     switch = widget(at.selectbox, "Broken part")
     assert switch.value == "positions"
     assert "No causal mask" not in switch.options
-    assert "its attention has none, each token reads both sides." in shown(at)
+    assert "its attention has none: each token attends to both sides." in shown(at)
     for name, before, after in (("causal-added", 94, 1), ("padding", 94, 77), ("mask-hidden", 94, 93)):
         widget(at.selectbox, "Broken part").set_value(name).run()
         assert at.query_params["switch"] == name
@@ -273,7 +273,7 @@ def test_features_open_with_the_next_token_and_say_what_a_reader_made_of_one() -
     assert "who" in html_of(at)
     named, failed = (page(tab="features", feature=f"{feature}.2") for feature in (1269, 89))
     assert "Feature 1269: the word after had or have" in [heading.value for heading in named.subheader]
-    assert "From its name a reader said correctly of 13 of 16 unseen texts whether it is active." in shown(named)
+    assert "Given its name, a reader said correctly for 13 of 16 unseen texts whether it is active." in shown(named)
     assert "the best guess was correct for 10 of 16 unseen texts" in shown(failed)
     other = page(tab="features", feature="0.3", told="<b>Once</b> upon a time")
     assert not other.warning

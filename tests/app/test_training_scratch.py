@@ -49,7 +49,7 @@ def test_a_trained_model_stands_in_the_menus_of_its_tab_alone(
 ) -> None:
     monkeypatch.setattr("core.ui.training.scratch.STEPS", 20)
     at = train(objective=objective)
-    assert "now stands in the menus" in shown(at)
+    assert "is now in the menus" in shown(at)
     assert [button.label for button in at.button if button.label in ("Train", "Go on")] == ["Go on"]
     at.switch_page("pages/attention.py")
     at.query_params.clear()

@@ -499,14 +499,14 @@ def test_a_guess_is_held_against_what_stood_there_and_against_the_model() -> Non
 
     words, chances = ("milk", "water", "tea"), (0.5, 0.25, 0.1)
     assert verdict("Milk", words, chances) == "Right: it is the model's top prediction, at 50.0%."
-    assert verdict("tea", words, chances) == "Wrong, but close: it is the model's prediction 3, at 10.0%."
+    assert verdict("tea", words, chances) == "Wrong, but close: it has rank 3 among the predictions, at 10.0%."
     assert verdict("wine", words, chances) == "Wrong: it is not among the model's top 3 predictions."
     assert (
         verdict("water", words, chances, "water")
-        == "Right: that is the original. Your word is the model's prediction 2, at 25.0%."
+        == "Right: that is the original. Your word has rank 2 among the predictions, at 25.0%."
     )
     assert verdict("milk", words, chances, "wine").startswith(
-        "Wrong: the original is “wine”. Your word is the model's prediction 1"
+        "Wrong: the original is “wine”. Your word has rank 1"
     )
     assert choice("b", ("a", "b"), (0.2, 0.8)) == "Right: it has the highest probability, 80.0%."
     assert choice("a", ("a", "b"), (0.2, 0.8)) == "Wrong: “b” has the highest probability, 80.0%."

@@ -169,15 +169,10 @@ def _limit(attention_map: AttentionMap, drawing: Drawing, view: View, *, layers:
     tokens = bertviz.tokens_at_once(attention_map, drawing, layers=layers, heads=heads)
     if tokens == longest:
         return
-    pictures = {"head": heads, "model": layers * heads, "neuron": 1}[drawing]
-    view.note(
-        f"Limit: {drawing}",
-        heads=pictures,
-        tokens=tokens,
-        longest=longest,
-        pairs=f"{pictures * longest**2:,}",
-        fewer=max(1, bertviz.MAX_LINES[drawing] // longest**2),
-    )
+    pairs = {"head": heads, "model": layers * heads, "neuron": 1}[drawing] * longest**2
+    view.note("Limit", tokens=tokens, longest=longest, pairs=f"{pairs:,}")
+    if drawing != "neuron":
+        view.note("Limit: fewer heads", fewer=max(1, bertviz.MAX_LINES[drawing] // longest**2))
 
 
 def _numbers(
