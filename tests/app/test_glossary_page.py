@@ -67,7 +67,7 @@ def test_facts_link_the_first_mention_of_a_term() -> None:
     [
         ("catalogue", {"tab": "memory", "use": "train"}, "logit", "Buffers and the library"),
         ("catalogue", {"tab": "trees"}, "rotary-positions", "Components are matched"),
-        ("glossary", {"tab": "corrections"}, "module-tree", "of them with a computation"),
+        ("glossary", {"tab": "corrections"}, "module-tree", "of them have a computation"),
         ("decoder", {"system": "mistral"}, "rotary-positions", "The small Llama trained here"),
         ("encoder", {"tab": "tree"}, "embedding", "Areas show parameters"),
     ],

@@ -236,7 +236,7 @@ def test_steered_texts_stand_with_their_words_and_costs_beside_a_random_directio
     assert [name in html for name in ("Unsteered", "Steered, α = +2.0", "Random direction, α = +2.0")] == [True] * 3
     assert len(re.findall(r"<mark[^>]*>happy</mark>", html)) >= 3
     assert "The direction times +2.0 is 17.4 long, a state of this layer 80." in shown(at)
-    assert "Counts as at 0 differ by up to 5 by chance (95%)." in shown(at)
+    assert "Counts like those at 0 differ by up to 5 by chance (95%)." in shown(at)
     assert len(at.get("plotly_chart")) == 2
     widget(at.slider, "Factor α").set_value(-2.0).run()
     assert at.query_params["alpha"] == "-2"
