@@ -306,7 +306,7 @@ def test_noise_of_a_link_is_read_and_what_it_costs_is_shown() -> None:
     assert not at.warning
     assert noisy("the cat sat", "random-case", seed=3) in html_of(at)
     assert "underlined" in html_of(at)
-    assert "Edit distance" in shown(at)
+    assert "edit distance" in shown(at)
     assert "Atlas ByT5: 11 clean, 11 noisy; " in " ".join(chart.proto.alt for chart in at.get("plotly_chart"))
     at = page("atlas-byt5", length="12", text="the cat sat", damage="drop", rate="30", seed="1")
     assert noisy("the cat sat", "drop", 0.3, 1) in html_of(at)

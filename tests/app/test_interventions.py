@@ -170,7 +170,7 @@ def test_one_part_is_broken_at_a_time() -> None:
         assert at.query_params["switch"] == name
         (match,) = re.findall(r"france (\S+)% → (\S+)%", described(at))
         assert [float(share) for share in match] == pytest.approx([before, after], abs=0.5)
-        assert ("right mask: 0.00 bits" in shown(at)) == (name == "padding")
+        assert ("correct mask: 0.00 bits" in shown(at)) == (name == "padding")
 
 
 def test_a_typed_text_is_shared_and_a_default_is_not() -> None:
@@ -253,7 +253,7 @@ def test_probes_show_what_a_layer_tells_and_name_models_without_any() -> None:
     at = page(tab="probes")
     assert not at.warning
     assert "1,563 words of 150 sentences" in shown(at)
-    assert "Best: layer 2, 97.9%; control 68.8%." in shown(at)
+    assert "Best is layer 2, with 97.9%; its control has 68.8%." in shown(at)
     assert "watch NOUN, . PUNCT" in described(at)
     distances = page(tab="probes", probe="distance", tagged="<b>We</b> sleep.")
     assert not distances.warning

@@ -225,4 +225,4 @@ def test_the_why_of_positions_has_the_losses_of_minilm() -> None:
     assert losses is not None
     said = why("vectors", "places")
     assert f"masked tokens cost it {losses.intact:.1f} bits each, {losses.broken['positions']:.1f} with" in said
-    assert f"and {losses.uniform:.1f} would be a uniform guess" in said
+    assert f"where a uniform guess would cost {losses.uniform:.1f}" in said

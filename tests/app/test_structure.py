@@ -295,7 +295,7 @@ def test_gpt_4s_facts_say_why_there_are_no_sizes_and_mark_the_rumor() -> None:
     tables = " ".join(element.proto.body for element in at.get("html"))
     assert "1.8 trillion (rumor)" in tables
     assert "gives no further details" in shown(at)
-    assert "Counted by building" not in shown(at)
+    assert "counted by building" not in shown(at)
 
 
 def test_mambas_tree_is_described_without_attention() -> None:
