@@ -261,8 +261,9 @@ def draw_rewriting(view: DemoView) -> None:
             _explore(view, task, run, align, read, decoding)
     _bleu(view)
     _study(view)
+    scaled = not view.spec.offers("unscaled attention")
     named = ["Task in the text"] if task.prefix else ["Task as tokens"] if task.opens or task.answers else []
-    view.how_it_works(notes=named)
+    view.how_it_works("How it works" if scaled else "How it works: unscaled", notes=named)
     decoding_link(view.spec.slug, typed, task.slug)
 
 
