@@ -112,8 +112,8 @@ def test_growth_is_told_in_numbers_that_can_be_checked() -> None:
         replace(entry, sizes=(("only", sizes[entry.slug]),)) for entry in FAMILY if entry.slug in sizes
     )  # June 2018, October 2018, February 2019, June 2019
     assert growth(some) == (
-        "These are the largest counted systems of each year, by the year of the first paper: 300 M parameters in 2018 (BERT), "
-        "1.00 B in 2019 (GPT-2). "
+        "These are the largest counted systems of each year, by the year of the first paper: "
+        "300 M parameters in 2018 (BERT), 1.00 B in 2019 (GPT-2). "
         "The largest growth factor is 3.3, from 2018 to 2019. The one later system counted here is not larger. "
         "Most are small: half of the 4 systems with a known size have no size above 200 M."
     )
