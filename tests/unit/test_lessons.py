@@ -505,9 +505,7 @@ def test_a_guess_is_held_against_what_stood_there_and_against_the_model() -> Non
         verdict("water", words, chances, "water")
         == "Right: that is the original. Your word has rank 2 among the predictions, at 25.0%."
     )
-    assert verdict("milk", words, chances, "wine").startswith(
-        "Wrong: the original is “wine”. Your word has rank 1"
-    )
+    assert verdict("milk", words, chances, "wine").startswith("Wrong: the original is “wine”. Your word has rank 1")
     assert choice("b", ("a", "b"), (0.2, 0.8)) == "Right: it has the highest probability, 80.0%."
     assert choice("a", ("a", "b"), (0.2, 0.8)) == "Wrong: “b” has the highest probability, 80.0%."
 
