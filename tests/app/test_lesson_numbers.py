@@ -214,3 +214,19 @@ def test_the_cosines_that_lesson_9_names_are_the_models() -> None:
         for case in (("minilm", "play", 1), ("minilm", "play", 6), ("elmo", "play", 2), ("atlas-bert", "play", 4))
     ]
     assert gaps == ["0.10", "0.25", "0.16", "0.02"]
+
+
+@pytest.mark.parametrize(
+    ("heads", "seconds", "average"),
+    [
+        ("64 key-value heads", 1.51, 47.2),
+        ("1 key-value head, 5% more training", 0.24, 46.6),
+        ("8 key-value heads, 5% more training", 0.28, 47.1),
+    ],
+)
+def test_the_figures_of_lesson_16_are_the_papers(heads: str, seconds: float, average: float) -> None:
+    step = next(step for step in lesson_of("16-modern-decoder").steps if "T5-XXL" in step.text)
+    for dataset, figure in (("one sample of seven tasks", seconds), ("seven tasks", average)):
+        check = Published(kind="published", table="gqa-heads", dataset=dataset, variant=f"v1.1 XXL, {heads}")
+        assert check.answer() == figure
+        assert str(figure) in step.text + step.note

@@ -26,7 +26,7 @@ ARRANGED = Choice(
 
 
 def draw_outline(view: View, key: str, lessons: Mapping[str, Lesson]) -> None:
-    """Draw the table of the outline ``key``; one that the host's files made unusable is left out."""
+    """Draw the table of the outline ``key``; a lesson that the host's files made unusable is left out."""
     outline = next(outline for outline in outlines() if outline.key == key)
     rows = [(part.title, _lessons(part, lessons), _views(part)) for part in outline.parts]
     text_table(TextTable(("Part", "Lessons", "Systems and views"), rows, caption=outline.name, widths=(30, 30, 40)))
