@@ -8,6 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from core import checkpoints, session, studies
+from core.catalogue.results import tables
 from core.interventions.breaking import break_part, part_losses
 from core.lazy import torch
 from core.lessons.checks import FineTuned, Published, Repetition, Weight
@@ -230,3 +231,31 @@ def test_the_figures_of_lesson_16_are_the_papers(heads: str, seconds: float, ave
         check = Published(kind="published", table="gqa-heads", dataset=dataset, variant=f"v1.1 XXL, {heads}")
         assert check.answer() == figure
         assert str(figure) in step.text + step.note
+
+
+@pytest.mark.parametrize(
+    ("table", "dataset", "system", "named"),
+    [
+        ("roberta-data", "SQuAD 2.0", None, "81.8 87.3 87.7 89.4"),
+        ("roberta-data", "SST-2", None, "93.7 95.3 95.6 96.4"),
+        ("roberta-data", "MNLI matched", None, "86.6 89.0 89.3 90.2"),
+        ("roberta-masking", "SST-2", "roberta", "92.5 92.9"),
+        ("roberta-masking", "MNLI matched", "roberta", "84.3 84.0"),
+        ("albert-sharing", "five tasks", None, "81.6 80.1 81.7"),
+        ("albert-sizes", "five tasks", None, "88.7 85.2"),
+        ("albert-time", "five tasks", None, "87.2 88.7"),
+        ("albert-sentences", "five tasks", None, "80.1 79.2"),
+        ("distilbert-glue-v2", "GLUE with WNLI", None, "68.7 79.5 77.0"),
+        ("distilbert-glue-v2", "RTE", None, "53.4 69.3 59.9"),
+        ("electra-losses", "GLUE", None, "82.2 82.4 84.3 85.0"),
+        ("spanbert-squad", "SQuAD 2.0", None, "83.3 85.9 86.6 88.7"),
+        ("deberta-parts", "MNLI matched", None, "84.9 86.3 86.0"),
+        ("deberta-parts", "RACE", None, "66.8 71.7 69.6"),
+    ],
+)
+def test_the_figures_that_lesson_8_names_are_the_papers(
+    table: str, dataset: str, system: str | None, named: str
+) -> None:
+    rows = [row for row in tables()[table] if row.measure.dataset == dataset and system in (None, row.system)]
+    assert set(named.split()) <= {row.printed for row in rows}
+    assert all(figure in said("8-bert-family") for figure in named.split())
