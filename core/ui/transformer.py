@@ -192,7 +192,7 @@ def transformer(view: View) -> None:
                 task = TASK.with_(options=names).draw(state, tag=spec.slug)
         kept_sentence = "plain" if names else "any"
         text = TEXT.with_(default=view.words.front["samples"][side], sentence=kept_sentence).draw(state, tag=side)
-    shown = text.partition("[MASK]")[0] if spec.offers("continues") else text
+    shown = text.partition("[MASK]")[0].rstrip() if spec.offers("continues") else text
     if not shown.strip():
         shown = text
     part = text_part(spec, state, shown, task=task or "", answered=True, most=MAX_TOKENS)
