@@ -94,7 +94,7 @@ def test_a_lesson_ends_at_its_top_and_leads_to_the_next(traveller: Visitor) -> N
     expect(page.get_by_role("heading", name=WORDS.label("end"))).to_be_in_viewport(ratio=1)
     expect(page.locator("iframe")).to_have_count(0)
     page.get_by_role("link", name="Next lesson: 5 · GPT").click()
-    expect(page.get_by_text("5 · GPT")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_test_id("stProgress").get_by_text("5 · GPT")).to_be_in_viewport(ratio=1)
     expect(page).to_have_url(re.compile("lesson=5-gpt$"))
 
 
