@@ -27,12 +27,10 @@ Legend: H heads, Q queries, K keys, n tokens, d head dimension, w hidden size, r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.arrays import Floats
 from core.attention.layers import one_prediction, plan_of, refuse
-from core.attention.trace import MapKind, frozen, map_note
+from core.attention.trace import MapKind, map_note
 from core.checkpoints.spec import Checkpoint
 from core.errors import NoAttentionMatrix
 from core.language.inputs import Inputs
@@ -176,8 +174,3 @@ def scores_by_layer(
         kind: [(layer, scores_of(recorded, kind, layer.layer)) for layer in of_kind]
         for kind, of_kind in by_kind.items()
     }
-
-
-def stacked(layers: Sequence[Tensor]) -> Floats:
-    """A tensor for each layer as one array, read-only."""
-    return frozen(torch.stack(list(layers)).float().cpu().numpy())

@@ -33,7 +33,7 @@ to n - 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from core.arrays import Floats
 from core.attention.disentangled import ScoreComponents
 from core.attention.inside.states import embedding_of
-from core.attention.scores import AttentionScores, scores_by_layer, stacked
+from core.attention.scores import AttentionScores, scores_by_layer
 from core.attention.trace import frozen
 from core.checkpoints.spec import Checkpoint
 from core.errors import InputUnusable
@@ -216,9 +216,14 @@ def score_terms(checkpoint: Checkpoint, text: str) -> ScoreComponents:
     for _, call in layers:
         terms = torch.stack([call.terms[name] for name in TWO_STREAM])
         scores.append(terms if call.allowed is None else terms.masked_fill(~call.allowed, torch.nan))
-    weights = stacked([call.score.softmax(-1) for _, call in layers])
+    weights = _stacked([call.score.softmax(-1) for _, call in layers])
     special = special_positions(checkpoint.tokenizer, tokens)
-    return ScoreComponents(labels(tokens), stacked(scores), weights, special=special)
+    return ScoreComponents(labels(tokens), _stacked(scores), weights, special=special)
+
+
+def _stacked(layers: Sequence[Tensor]) -> Floats:
+    """A tensor for each layer as one array, read-only."""
+    return frozen(torch.stack(list(layers)).float().cpu().numpy())
 
 
 def first_segment(tokens: int) -> int:
@@ -285,8 +290,8 @@ def rotary_vectors(checkpoint: Checkpoint, text: str) -> RotaryVectors:
     settings: Mapping[str, Any] = checkpoint.model.config.rope_parameters or {}
     return RotaryVectors(
         labels(inputs.tokens),
-        stacked([call.before_rope[0] for call in calls]),
-        stacked([repeated(call) for call in calls]),
+        _stacked([call.before_rope[0] for call in calls]),
+        _stacked([repeated(call) for call in calls]),
         float(layers[0][1].factor),
         float(settings.get("rope_theta", 10_000.0)),
     )

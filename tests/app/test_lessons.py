@@ -119,7 +119,7 @@ because = "2.5 + 2.5 = 5."
 
 def test_a_wrong_number_says_its_mistake_and_a_question_is_asked_again() -> None:
     at = opened("lessons", file=MADE)
-    drawn = " ".join(str(element.value) for element in at.markdown)
+    drawn = " ".join(str(element.value) for element in at.caption)
     assert WORDS.part("Can") in drawn
     assert "divide by \\*\\*two" in drawn
 

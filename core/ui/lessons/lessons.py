@@ -181,8 +181,8 @@ def _lesson(view: View, lesson: Lesson) -> None:
         else:
             _place(lesson, number)
             if number == 1 and lesson.can:
-                can = "".join(f"\n- {_words(lesson, phrase)}" for phrase in lesson.can)
-                st.markdown(f"{view.words.part('Can')}\n{can}")
+                can = "; ".join(_words(lesson, phrase) for phrase in lesson.can)
+                st.caption(f"{view.words.part('Can')} {can}.")  # small, so that the question stands above the fold
             st.subheader(_words(lesson, step.title), anchor=False)
             st.markdown(_words(lesson, step.text))
     with picture:
