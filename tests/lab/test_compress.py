@@ -222,7 +222,7 @@ def test_the_notice_names_the_models_that_eight_bits_cost_something() -> None:
         slug: points[Compression(bits=8)].bits_per_token - points[Compression()].bits_per_token
         for slug, points in STORED.items()
     }
-    first, *_ = content("experiments", "compression").part("Notice").split(". Atlas BERT")
+    first, *_ = content("experiments", "compression").part("Notice").split(" Without half of their heads")
     assert {slug for slug in cost if cost[slug] > 0.05} == {
         slug for slug in cost if checkpoints.get(slug).short_name in first
     }
